@@ -7,22 +7,16 @@ its models mark them as retryable after a conflict of two requests, as S3 report
 
 from __future__ import annotations
 
-TRANSIENT = frozenset(
+THROTTLING = frozenset(
     {
         "BandwidthLimitExceeded",
         "EC2ThrottledException",
-        "IDPCommunicationError",
         "LimitExceededException",
-        "OperationAborted",
         "PriorRequestNotComplete",
         "ProvisionedThroughputExceededException",
-        "ReplicatedWriteConflictException",
         "RequestLimitExceeded",
         "RequestThrottled",
         "RequestThrottledException",
-        "RequestTimeout",
-        "RequestTimeoutException",
-        "RetryableConflictException",
         "SlowDown",
         "ThrottledException",
         "Throttling",
@@ -32,7 +26,19 @@ TRANSIENT = frozenset(
         "TransactionInProgressException",
     }
 )
-"""Too many requests, a concurrent request, or a service on the way made the request fail."""
+"""The client sends too many requests, or asks for too much."""
+
+TRANSIENT = frozenset(
+    {
+        "IDPCommunicationError",
+        "OperationAborted",
+        "ReplicatedWriteConflictException",
+        "RequestTimeout",
+        "RequestTimeoutException",
+        "RetryableConflictException",
+    }
+)
+"""A concurrent request, or a service on the way, made the request fail."""
 
 
 def is_transient(code: str) -> bool:
@@ -41,4 +47,4 @@ def is_transient(code: str) -> bool:
     >>> is_transient("SlowDown"), is_transient("throttlingException"), is_transient("NoSuchKey")
     (True, True, False)
     """
-    return code[:1].upper() + code[1:] in TRANSIENT
+    return code[:1].upper() + code[1:] in THROTTLING | TRANSIENT

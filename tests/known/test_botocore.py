@@ -319,8 +319,8 @@ def test_an_event_stream_has_a_code_and_no_status() -> None:
 def test_the_codes_are_those_of_botocore() -> None:
     checkers = (standard.TransientRetryableChecker, standard.ThrottledRetryableChecker)
     transient, throttled = checkers
-    assert set(throttled._THROTTLED_ERROR_CODES) <= aws.TRANSIENT
-    assert set(transient._TRANSIENT_ERROR_CODES) <= aws.TRANSIENT
+    assert set(throttled._THROTTLED_ERROR_CODES) <= aws.THROTTLING
+    assert set(transient._TRANSIENT_ERROR_CODES) <= aws.THROTTLING | aws.TRANSIENT
 
 
 @pytest.mark.parametrize("library", ["botocore", "boto3", "s3transfer"])
