@@ -63,7 +63,8 @@ from ._words.verdicts import is_transient
 from ._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
 from ._writing.attempts import Attempt, CommandOrAttempt, Do, attempt, do
 from ._writing.programs import Program, at
-from .schedules.kinds import Computed, Constant, Exponential, Fibonacci, Listed, Schedule
+from .schedules.algebra import Schedule
+from .schedules.kinds import Computed, Constant, Exponential, Fibonacci, Listed
 
 __version__ = "0.1.0"
 

@@ -14,7 +14,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never
 
 from ._words.texts import printable
-from .schedules.kinds import Constant, Timing
+from .schedules.kinds import Constant
+from .schedules.timings import Timing
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite

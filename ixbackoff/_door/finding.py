@@ -13,7 +13,7 @@ from .._functions.backoff import Backoff
 from .._meaning.chains import PROGRAM, Chain, program_of
 from .._words.commands import AsyncInterpreter, Command, Interpreter
 from .._writing.programs import Program
-from ..schedules.kinds import Schedule
+from ..schedules.algebra import Schedule
 
 
 class Found(NamedTuple):

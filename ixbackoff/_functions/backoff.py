@@ -30,7 +30,8 @@ from .._words.verdicts import is_transient
 from .._words.vocabulary import Delay
 from .._writing.attempts import CommandOrAttempt, do
 from .._writing.programs import Program, at, at_with
-from ..schedules.kinds import Schedule, powers_of_two
+from ..schedules.algebra import Schedule
+from ..schedules.kinds import powers_of_two
 from ..schedules.timings import After
 from .answering import PLAIN, interpreter, interpreter_async
 from .callers import caller

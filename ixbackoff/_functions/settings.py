@@ -16,7 +16,8 @@ from .._words.failures import NotReady, On, checked_predicate, choices
 from .._words.values import Value, fields_of
 from .._words.verdicts import is_transient
 from .._writing.attempts import expected
-from ..schedules.kinds import Schedule, powers_of_two
+from ..schedules.algebra import Schedule
+from ..schedules.kinds import powers_of_two
 
 if TYPE_CHECKING:
     from datetime import timedelta

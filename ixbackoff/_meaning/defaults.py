@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._words.values import Value
-from ..schedules.kinds import Schedule, powers_of_two
+from ..schedules.algebra import Schedule
+from ..schedules.kinds import powers_of_two
 
 if TYPE_CHECKING:
     from datetime import timedelta

@@ -10,7 +10,7 @@ from .._limits.deadlines import checked_seconds
 from .._words.checks import finite
 from .._words.commands import Misuse
 from .._words.rungs import DEEPEST, ENDLESS
-from ..schedules.kinds import Schedule, check_schedule
+from ..schedules.algebra import Schedule, check_schedule
 from .chains import Ladder, Step, program_of
 from .counting import NONE, Commands, Cost, cost_of, unknown_cost
 from .steps import (

@@ -20,7 +20,7 @@ from .._words.failures import Predicate
 from .._words.rungs import ENDLESS
 from .._words.verdicts import chooses
 from .._words.vocabulary import CLOCK, WITHOUT_SERVICE, Delay
-from ..schedules.kinds import Schedule, check_schedule
+from ..schedules.algebra import Schedule, check_schedule
 from ..schedules.timings import After
 from .chains import Chain, Ladder, Step, chain
 from .defaults import USUAL, Defaults

@@ -31,7 +31,7 @@ from .._words.commands import (
 )
 from .._words.rungs import ENDLESS, name_of
 from .._words.vocabulary import Delay, Now, Together
-from ..schedules.kinds import check_schedule
+from ..schedules.algebra import check_schedule
 from .eventloops import shielded, with_timeout
 from .sleeping import log_ended
 

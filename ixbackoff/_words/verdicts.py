@@ -67,50 +67,25 @@ class Recorded(NamedTuple):
 RECORDED = "_ixbackoff_recorded"
 """The attribute of a decoded failure with its `Recorded`."""
 
+OWN_MODULE = (
+    *("aiohttp", "botocore", "grpc", "httpx", "obstore", "psycopg", "pymongo"),
+    *("redis", "requests", "socket", "sqlalchemy", "urllib", "urllib3"),
+)
+DRIVERS = (
+    *("aiormq", "asyncpg", "clickhouse_connect", "ftplib", "hvac", "mysql", "MySQLdb"),
+    *("neo4j", "paramiko", "pika", "pymysql", "smtplib", "sqlite3"),
+    "cimpl",  # of confluent_kafka
+)
+MODELS = ("anthropic", "cohere", "google.genai", "groq", "litellm", "mistralai", "openai")
 LIBRARIES: dict[str, str] = {
-    "aiohttp": "aiohttp",
-    "aiormq": "drivers",
-    "anthropic": "language_models",
-    "asyncpg": "asyncpg",
-    "boto3": "botocore",
-    "botocore": "botocore",
-    "cimpl": "drivers",  # confluent_kafka
-    "clickhouse_connect": "drivers",
-    "cohere": "language_models",
-    "ftplib": "drivers",
-    "google.api_core": "google_api_core",
-    "google.auth": "google_api_core",
-    "google.genai": "language_models",
-    "groq": "language_models",
-    "grpc": "grpc",
+    **{package: package for package in OWN_MODULE},
+    **dict.fromkeys(DRIVERS, "drivers"),
+    **dict.fromkeys(MODELS, "language_models"),
+    **dict.fromkeys(("boto3", "s3transfer"), "botocore"),
+    **dict.fromkeys(("google.api_core", "google.auth"), "google_api_core"),
+    **dict.fromkeys(("httpcore", "httpcore2", "httpx2"), "httpx"),
     "http": "urllib",
-    "httpcore": "httpx",
-    "httpcore2": "httpx",
-    "httpx": "httpx",
-    "httpx2": "httpx",
-    "hvac": "drivers",
-    "litellm": "language_models",
-    "mistralai": "language_models",
-    "mysql": "drivers",
-    "MySQLdb": "drivers",
-    "neo4j": "drivers",
-    "obstore": "obstore",
-    "openai": "language_models",
-    "paramiko": "drivers",
-    "pika": "drivers",
-    "psycopg": "psycopg",
-    "pymongo": "pymongo",
-    "pymysql": "drivers",
-    "redis": "redis",
-    "requests": "requests",
-    "s3transfer": "botocore",
-    "smtplib": "smtplib",
-    "socket": "socket",
-    "sqlalchemy": "sqlalchemy",
-    "sqlite3": "drivers",
     "ssl": "socket",
-    "urllib": "urllib",
-    "urllib3": "urllib3",
 }
 """The module of `known` that judges an exception, by the package that defines the exception.
 

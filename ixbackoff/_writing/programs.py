@@ -18,7 +18,7 @@ from .._words.failures import On, predicate
 from .._words.rungs import FOREVER, N0, Nat, Rung, Succ, name_of, position
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Delay, Standard
-from ..schedules.kinds import Schedule
+from ..schedules.algebra import Schedule
 from .attempts import CommandOrAttempt
 
 if TYPE_CHECKING:

@@ -60,10 +60,6 @@ class RunHost(Protocol):
     threads: asyncio.Semaphore
     hold: float
 
-    def now(self) -> float:
-        """Return the seconds since the epoch, on the clock that all workers share."""
-        raise NotImplementedError
-
     def abortable(self) -> AbstractContextManager[None]:
         """Abort the handler that is called in this block when the worker shuts down."""
         raise NotImplementedError
@@ -156,7 +152,7 @@ class SegmentJournal:
         return self.entries.get(place)
 
     def now(self) -> float:
-        return self.host.now()
+        return self.held.lock.now()
 
     def parks(self, seconds: float) -> bool:
         return seconds > self.host.hold

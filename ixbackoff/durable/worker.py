@@ -240,10 +240,6 @@ class Worker:
             outside_of_event_loops(self.stop)
             self.lock.close()
 
-    def now(self) -> float:
-        """Return the seconds since the epoch, on the clock that all workers share."""
-        return self.lock.now()
-
     async def performed(self, start: NewRun, segment: int, held: Held) -> JSON:
         """Perform one segment of a run; return its value, or the id of the next segment.
 

@@ -18,7 +18,7 @@ from functools import partial
 from io import TextIOWrapper
 from logging import getLogger
 from threading import Event, Thread
-from typing import Protocol
+from typing import TypeAlias
 from uuid import uuid4
 
 import sqlalchemy
@@ -41,46 +41,12 @@ HELD: set[TextIOWrapper] = set()
 """The lock files that this process holds."""
 
 
-class WorkerLock(Protocol):
-    """The lock of one worker.
-
-    Attributes:
-        id: the id of the worker; the database stores it with each run that the worker performs.
-    """
-
-    id: str
-
-    def now(self) -> float:
-        """Return the seconds since the epoch, on the clock that all workers share."""
-        raise NotImplementedError
-
-    def has_lock(self) -> bool:
-        """Return whether the worker is sure that no other worker has taken over its runs."""
-        raise NotImplementedError
-
-    def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
-        """Watch this lock and the locks of other workers from now on.
-
-        Take over the runs of dead workers. Continue a run of this worker that was paused and
-        resumed once no task performs it any more.
-
-        Args:
-            lost: called once this lock is lost.
-            performs: returns whether a task performs a run.
-        """
-        raise NotImplementedError
-
-    def close(self) -> None:
-        """Release the lock."""
-        raise NotImplementedError
-
-
 class FileTaken(Misuse):
     """A file of SQLite is used by the worker of another process."""
 
 
 class FileLock:
-    """The lock of a file of SQLite, which has one worker.
+    """The lock of a file of SQLite, which has one worker; it has the methods of `ServerLock`.
 
     Args:
         path: the file.
@@ -131,6 +97,9 @@ class ServerLock:
 
     Args:
         store: the database of the runs.
+
+    Attributes:
+        id: the id of the worker; the database stores it with each run that the worker performs.
     """
 
     def __init__(self, store: Store) -> None:
@@ -154,12 +123,24 @@ class ServerLock:
             return float(connection.execute(asked).scalar_one())
 
     def now(self) -> float:
+        """Return the seconds since the epoch, on the clock that all workers share."""
         return self._clock()
 
     def has_lock(self) -> bool:
+        """Return whether the worker is sure that no other worker has taken over its runs."""
         return elapsed() - self._sure < SURE
 
     def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
+        """Watch this lock and the locks of other workers from now on.
+
+        Take over the runs of dead workers. Continue a run of this worker that was paused and
+        resumed once no task performs it any more.
+
+        Args:
+            lost: called once this lock is lost.
+            performs: returns whether a task performs a run.
+        """
+
         def a_round() -> float:
             return ROUND * random.uniform(1 - SPREAD, 1 + SPREAD)  # noqa: S311
 
@@ -210,20 +191,13 @@ class ServerLock:
         self._free = {worker for worker in others if self._is_free(worker)}
 
     def _is_free(self, worker: str) -> bool:
-        """Return whether a worker's lock is free; if it was so a round ago, take over."""
-        if worker in self._free:
-            return self._take_over(worker)
-        with self._engine.begin() as connection:
-            return locked(connection, worker)
-
-    def _take_over(self, worker: str) -> bool:
-        """Put the runs of a worker back in their queues if it is dead; return whether it is.
+        """Return whether a worker's lock is free; if it was so a round ago, take over.
 
         The transaction holds the dead worker's lock, so no two workers do this concurrently.
         """
         with self._engine.begin() as connection:
             free = locked(connection, worker)
-            if free:
+            if free and worker in self._free:
                 number = self._store.enqueue_again(worker)
                 LOGGER.warning("worker %s is dead, %s of its runs continue", worker, number)
             return free
@@ -235,6 +209,9 @@ class ServerLock:
         self._session.invalidate()
         self._session.close()
         self._engine.dispose()
+
+
+WorkerLock: TypeAlias = FileLock | ServerLock
 
 
 def locked(connection: sqlalchemy.Connection, worker: str) -> bool:

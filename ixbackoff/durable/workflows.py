@@ -16,7 +16,7 @@ from .._meaning.steps import Guarded
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.rungs import Nat, Z, name_of
 from .._writing.programs import Program
-from ..schedules.kinds import Schedule, check_schedule
+from ..schedules.algebra import Schedule, check_schedule
 from .digests import name_of_function
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from .._meaning.machine import Task
 from .._words.commands import Command, raisable
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Together
-from ..schedules.kinds import Timing
-from ..schedules.timings import After
+from ..schedules.timings import After, Timing
 from .clients import Join
 from .environment import Done, Environment, Running
 from .performers import NOT_YET, Branches, Inside, TaskPerformer

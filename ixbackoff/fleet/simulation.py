@@ -17,7 +17,7 @@ from .._words.commands import Misuse
 from .._words.rungs import Nat, Z
 from .._words.vocabulary import Delay, Log, Now, Pick, Throw
 from .._writing.programs import Program
-from ..schedules.kinds import Timing
+from ..schedules.timings import Timing
 from .outcomes import Outcome, Second
 from .samples import Sample
 from .seeds import SEEDS, each_seed

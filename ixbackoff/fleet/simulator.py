@@ -19,7 +19,7 @@ from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
 from .._running.traces import Performed
 from .._words.commands import Misuse, Stream
-from ..schedules.kinds import Timing
+from ..schedules.timings import Timing
 from .attempt_clients import AttemptRetrying
 from .clients import Client
 from .command_clients import CommandRetrying

@@ -12,7 +12,7 @@ from .._words.commands import Command
 from .._words.failures import ServerError
 from .._words.rungs import DEEPEST, FOREVER
 from .._writing.programs import at
-from ..schedules.kinds import Schedule
+from ..schedules.algebra import Schedule
 from ..schedules.published import thain
 from .flags import add_seeds
 from .reports import sampled

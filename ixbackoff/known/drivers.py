@@ -2,6 +2,13 @@
 
 - MySQL (pymysql, aiomysql, mysqlclient, mysql.connector), by its error numbers. A connection that
   is lost rolls back its transaction, unless it was lost in a COMMIT, as in `psycopg`.
+- asyncpg, by its SQLSTATE (see `sqlstates`). It commits each statement outside of
+  `connection.transaction()` by itself. A connection that is lost there, or in a COMMIT, is a
+  `ConnectionDoesNotExistError`: the statement may have been carried out, so the failure is
+  permanent. To retry, read inside a transaction, or pass `on=...`. Inside of one it is an
+  `InterfaceError`, because leaving the transaction finds the connection closed: the transaction
+  was rolled back, so the failure is transient. If asyncpg cannot connect, it mostly raises
+  Python's own `ConnectionRefusedError` or `TimeoutError`, which are transient, too.
 - AMQP (pika, aiormq, aio-pika): a connection that was lost, unless a message was being published.
 - Kafka and Neo4j, whose drivers tell which failures are worth another try.
 - Vault and ClickHouse, whose clients turn a status into a class or a text.
@@ -9,6 +16,11 @@
   primary one in the last byte. The transaction has not been carried out: a COMMIT that finds the
   database locked leaves it open (see "Result and Error Codes" in SQLite's documentation).
 - FTP: after a reply of 400 to 499, the action did not take place (RFC 959, section 4.2.1).
+- SMTP: a reply of 400 to 499 is transient, one of 500 and above permanent (RFC 5321, section
+  4.2.1). A lost connection is transient: by the standard a client treats it as a reply of 451
+  (section 3.8), so a mail can arrive twice if the server is lost between the end of the mail and
+  its reply. The reply to `QUIT` arrives after the work of a `with` block, so its failure does not
+  repeat the work.
 - paramiko: a host that no connection reached. databricks: a `TimeoutError` after its own retries.
 
 All other failures are judged by their shape.
@@ -17,15 +29,17 @@ All other failures are judged by their shape.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .._words import verdicts
 from .._words.verdicts import Judge, Verdict, always_transient
 from . import shapes
-from .judging import permanent
+from .judging import bases, permanent
 from .reaching import unreachable_by_text
 from .resending import answered, reason_to_stop
-from .tracebacks import through
+from .sqlstates import is_lost, is_transient
+from .tracebacks import through, variables
 
 NEVER_RUN = {1040, 1205, 1213, 2002, 2003}
 """Too many connections, a lock, a deadlock, no server at the socket or the port."""
@@ -43,6 +57,9 @@ FORCED = {320, 506, 541}
 LOCKED = {5, 6}  # SQLITE_BUSY, SQLITE_LOCKED
 STATUS = re.compile(r"HTTP status ([0-9]{3})|response code ([0-9]{3})")
 PUBLISHES = "basic_publish", "publish"
+CANNOT_CONNECT = ("08001", "08004")
+NO_PRIMARY_YET = "TargetServerAttributeNotMatched"  # while another server takes over
+LEAVING = {("smtplib", "__exit__")}
 
 
 def by_number(failure: Any) -> Verdict:
@@ -58,6 +75,22 @@ def by_number(failure: Any) -> Verdict:
             return permanent(failure, " in a COMMIT, which may have been carried out")
         return Verdict(True)
     return permanent(failure, f": {reason}" if reason else f" {number}")
+
+
+def by_sqlstate(failure: Any) -> Verdict:
+    """Judge a failure of asyncpg by its SQLSTATE, or by its class if it has none."""
+    sqlstate = getattr(failure, "sqlstate", None)
+    if sqlstate is None:
+        closed = "InterfaceError" in bases(failure) and "connection is closed" in str(failure)
+        transient = closed or NO_PRIMARY_YET in bases(failure)
+        return Verdict(True) if transient else permanent(failure)
+    if not is_transient(sqlstate):
+        return permanent(failure, f" (SQLSTATE {sqlstate})")
+    if not is_lost(sqlstate) or sqlstate in CANNOT_CONNECT:
+        return Verdict(True)
+    if through(failure, "asyncpg.connect_utils"):
+        return Verdict(True)
+    return permanent(failure, " in a statement, which may have been carried out")
 
 
 def by_connection(failure: Any) -> Verdict:
@@ -116,6 +149,38 @@ def by_code(failure: Any) -> Verdict:
     return permanent(failure, f" {code}") if code.isdigit() else permanent(failure)
 
 
+def by_mail_server(failure: Exception) -> Verdict:
+    """Judge a failure of smtplib, by the codes of the server's replies."""
+    for found in variables(failure, LEAVING):
+        return after_quit(failure, found.get("args"))
+    if "SMTPServerDisconnected" in bases(failure):
+        if str(failure) == "please run connect() first":
+            return permanent(failure, ": connect anew in each try")
+        return Verdict(True)
+    codes = [code for code in codes_of(failure) if isinstance(code, int)]
+    # Nothing was sent to anyone: one recipient with a transient refusal is worth another try.
+    if any(400 <= code <= 499 for code in codes):
+        return Verdict(True)
+    shown = "".join(sorted({f" {code}" for code in codes}))
+    return permanent(failure, shown) if shown else permanent(failure)
+
+
+def after_quit(failure: Exception, left_with: Any) -> Verdict:
+    """Judge a reply to `QUIT` by the failure with which the block was left, if there was one."""
+    for cause in left_with or ():
+        if isinstance(cause, Exception):
+            return verdicts.judge(cause)
+    return permanent(failure, " after QUIT, when all had been done")
+
+
+def codes_of(failure: Exception) -> Iterable[object]:
+    recipients: Any = getattr(failure, "recipients", None)
+    if not hasattr(recipients, "values"):
+        return [getattr(failure, "smtp_code", None)]
+    replies: Iterable[Any] = recipients.values()
+    return [reply[0] for reply in replies if hasattr(reply, "__getitem__")]
+
+
 def with_status(status: int) -> Judge:
     return lambda failure: answered(failure, status, None, shapes.requests_of(failure))
 
@@ -142,6 +207,9 @@ AMQP: dict[str, Judge] = {
 }
 TABLES: Mapping[str, Mapping[str, Judge]] = {
     "aiormq": AMQP,
+    "asyncpg": dict.fromkeys(
+        ("PostgresError", "InterfaceError", "InternalClientError"), by_sqlstate
+    ),
     "builtins": {"TimeoutError": after_retries},
     "cimpl": {"KafkaException": by_broker},  # of confluent_kafka
     "clickhouse_connect": {"Error": by_text},
@@ -159,6 +227,7 @@ TABLES: Mapping[str, Mapping[str, Judge]] = {
     "paramiko": {"NoValidConnectionsError": always_transient, "AuthenticationException": permanent},
     "pika": AMQP | {"AMQPConnectorStackTimeout": by_connection, "ConnectionClosed": by_reply},
     "pymysql": MYSQL,
+    "smtplib": {"SMTPException": by_mail_server},
     "sqlite3": {"Error": by_lock},
 }
 """The judges, by the package and the name of the nearest base class of a failure."""

@@ -23,9 +23,7 @@ from .reaching import misaddressed
 REFUSED = {"AuthenticationError", "AuthorizationError", "ExternalAuthProviderError"}
 UNREACHED = {"ConnectionError", "TimeoutError"}
 TRANSIENT = {
-    "ClusterDownError",
     "ClusterError",
-    "MasterDownError",
     "ReadOnlyError",
     "SlotNotCoveredError",
     "TemporaryUnavailableException",

@@ -50,11 +50,9 @@ def by_tls(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
 judge = judge_by(
     {
         "ConnectTimeout": before,
-        "ProxyError": by_cause,
         "SSLError": by_tls,
         "ConnectionError": by_cause,
         "RetryError": by_cause,
-        "ReadTimeout": after,
         "Timeout": after,
         "ChunkedEncodingError": by_cause,
         "HTTPError": by_response,

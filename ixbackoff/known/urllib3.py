@@ -101,7 +101,6 @@ TABLE: Mapping[str, Judging] = {
     "ProxyError": by_proxy,
     "SSLError": by_tls,
     "ResponseError": by_status,
-    "ReadTimeoutError": broken_off,
     "TimeoutError": broken_off,
     "ProtocolError": broken_off,
     "IncompleteRead": broken_off,

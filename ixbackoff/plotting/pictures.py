@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .._words.extras import needed
-from ..schedules.kinds import Timing
+from ..schedules.timings import Timing
 from .styles import headline, legend, line_style, plain, save
 
 SCALES = {"linear": "linear", "logarithmic": "log"}

@@ -7,7 +7,7 @@ from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 
 from .._commandline import WRONG, Flag, Parser, add_flags, imported, whole
-from ..schedules.kinds import Timing
+from ..schedules.timings import Timing
 from .pictures import plot
 
 POST = ("ixbackoff.schedules.published:post_blue", "ixbackoff.schedules.published:post_green")

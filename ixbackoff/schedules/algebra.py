@@ -8,6 +8,7 @@ from operator import add
 from typing import Final, final
 
 from .._words.checks import finite, inf
+from .._words.commands import Misuse
 from .timings import Chance, Timing, WaitFunction, any_chance, begun, chance_of, never_shorter
 
 
@@ -263,3 +264,25 @@ def steady(timing: Timing) -> tuple[WaitFunction, float] | None:
     if isinstance(timing, Jittered) and timing.schedule.deterministic:
         return begun(timing.schedule, None), timing.spread
     return None
+
+
+def check_schedule(schedule: object) -> None:
+    """Check that `schedule` is a `Schedule`.
+
+    Raises:
+        Misuse: `schedule` is something else.
+    """
+    if isinstance(schedule, Schedule):
+        return
+    hint = "such as Exponential(...)"
+    if isinstance(schedule, Timing):
+        hint += "; this one can shorten waits, so it is only for simulations"
+    elif isinstance(schedule, type):
+        hint = f"{schedule.__name__}(...)"
+    elif type(schedule).__module__.partition(".")[0] in ("tenacity", "urllib3", "stamina"):
+        hint = "such as Exponential(base=1, cap=60), in place of that of the other library"
+    elif callable(schedule):
+        hint = "of a function, Computed(function)"
+    elif isinstance(schedule, list | tuple):
+        hint = f"Listed({schedule!r})"
+    raise Misuse(f"schedule={schedule!r} is not a Schedule: give one, {hint}.")

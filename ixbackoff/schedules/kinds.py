@@ -7,12 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Final, final
 
 from .._words.checks import finite, inf
-from .._words.commands import Misuse
 from .._words.rungs import DEEPEST
 from .algebra import Schedule
-from .timings import Chance, Timing, WaitFunction, never_shorter, usable_or_infinite
-
-__all__ = ["Computed", "Constant", "Exponential", "Fibonacci", "Listed", "Schedule", "Timing"]
+from .timings import Chance, WaitFunction, never_shorter, usable_or_infinite
 
 
 class Series(Schedule):
@@ -197,28 +194,6 @@ class Computed(Schedule):
 
     def begin(self, chance: Chance | None = None) -> WaitFunction:  # noqa: ARG002
         return never_shorter(lambda k: usable_or_infinite(self.function(k), k, self))
-
-
-def check_schedule(schedule: object) -> None:
-    """Check that `schedule` is a `Schedule`.
-
-    Raises:
-        Misuse: `schedule` is something else.
-    """
-    if isinstance(schedule, Schedule):
-        return
-    hint = "such as Exponential(...)"
-    if isinstance(schedule, Timing):
-        hint += "; this one can shorten waits, so it is only for simulations"
-    elif isinstance(schedule, type):
-        hint = f"{schedule.__name__}(...)"
-    elif type(schedule).__module__.partition(".")[0] in ("tenacity", "urllib3", "stamina"):
-        hint = "such as Exponential(base=1, cap=60), in place of that of the other library"
-    elif callable(schedule):
-        hint = "of a function, Computed(function)"
-    elif isinstance(schedule, list | tuple):
-        hint = f"Listed({schedule!r})"
-    raise Misuse(f"schedule={schedule!r} is not a Schedule: give one, {hint}.")
 
 
 powers_of_two: Final = Exponential()

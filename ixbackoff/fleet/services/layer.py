@@ -15,7 +15,8 @@ from ..._meaning.semantics import unrolled
 from ..._words.commands import Command, Stream
 from ..._words.rungs import Nat, Z
 from ..._writing.programs import Program
-from ...schedules.kinds import Timing, powers_of_two
+from ...schedules.kinds import powers_of_two
+from ...schedules.timings import Timing
 from ..clients import Client
 from ..environment import Environment, checked_budget, checked_program, standard
 from ..event_queue import Events

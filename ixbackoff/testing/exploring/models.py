@@ -13,7 +13,7 @@ from ..._words.failures import On, predicate
 from ..._words.rungs import N0, name_of
 from ..._words.verdicts import is_transient
 from ..._writing.programs import Program
-from ...schedules.kinds import Schedule, check_schedule
+from ...schedules.algebra import Schedule, check_schedule
 from ..virtual import Known
 from .history import Drawn, End, Explored
 from .printing import broken
