@@ -7,9 +7,9 @@ from contextlib import suppress
 from contextvars import ContextVar
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
-from .._words.checks import finite, in_seconds
+from .._words.checks import above_zero, finite, in_seconds
 from .._words.commands import Command, Stream
 from .._words.failures import DeadlineExceeded
 from .._words.reasons import NOTE, add_note
@@ -134,19 +134,37 @@ def in_time_around(after: After) -> After:
     return bounded
 
 
-def time_limit() -> float | None:
+@overload
+def time_limit() -> float | None: ...
+
+
+@overload
+def time_limit(most: float | timedelta) -> float: ...
+
+
+def time_limit(most: float | timedelta | None = None) -> float | None:
     """Return the seconds that are left for the current command; `None` for no limit.
 
-    A handler passes the seconds on as a timeout. An awaited handler is cancelled at the deadline.
-    In virtual time, handlers take no time, and the seconds are those from the command's start.
+    With `most`, the seconds are at most that. A handler passes them on as a timeout. An awaited
+    handler is cancelled at the deadline. In virtual time, handlers take no time, and the seconds
+    are those from the command's start.
 
     >>> from ixbackoff import N0, Log, Now, at
     >>> clock = Now.handled_by(lambda command: 0.0)
     >>> at(N0).do(Log("hello")).run(clock | Log.handled_by(lambda _: print(time_limit())), within=5)
     5.0
+    >>> time_limit(10)
+    10.0
+
+    Raises:
+        ValueError: `most` is not a finite number above 0, or a timedelta.
     """
     left = time_around()
-    return None if left is None else left.seconds
+    seconds = None if left is None else left.seconds
+    if most is None:
+        return seconds
+    least = above_zero("most", in_seconds(most) or 0)
+    return least if seconds is None else min(seconds, least)
 
 
 def checked_seconds(name: str, seconds: float | timedelta | None) -> float | None:
