@@ -162,14 +162,14 @@ def exceptions(make: Maker) -> Part:
     first, second = make.pieces(2)
     other = make.branch(second.start, second.rung)
     make.write(
-        f"rest: {annotation(second.start, second.rung)}",
-        "try:",
-        '    int("one")',
-        f"    rest = {other.text}",
-        "except ValueError:",
-        f"    rest = {second.text}",
+        f"def rest() -> {annotation(second.start, second.rung)}:",
+        "    try:",
+        '        int("one")',
+        f"        return {other.text}",
+        "    except ValueError:",
+        f"        return {second.text}",
     )
-    return make.joined(first, make.chosen("rest", second, other).named("rest", ready=True))
+    return make.joined(first, make.chosen("rest()", second, other))
 
 
 def dictionaries(make: Maker) -> Part:
