@@ -246,17 +246,17 @@ def test_pyrefly_without_a_configuration_gets_a_preset_that_reports_mistakes(
     without = ran(check("--checker=pyrefly", "program.py"), tmp_path)
     assert without.returncode == 1
     assert b"[not-a-rung]" in without.stdout
-    assert b"it gets --preset=default" in without.stderr
+    assert b"it is started with --preset=default" in without.stderr
     for words in (["--preset=basic"], ["-p", "basic"]):
         chosen = ran(check("--checker=pyrefly", *words, "program.py"), tmp_path)
-        assert (chosen.returncode, b"it gets" in chosen.stderr) == (0, False)
+        assert (chosen.returncode, b"it is started with" in chosen.stderr) == (0, False)
     for name, text in (
         ("pyrefly.toml", 'preset = "basic"\n'),
         ("pyproject.toml", '[tool.pyrefly]\npreset = "basic"\n'),
     ):
         (tmp_path / name).write_text(text)
         configured = ran(check("--checker=pyrefly", "program.py"), tmp_path)
-        assert (configured.returncode, b"it gets" in configured.stderr) == (0, False)
+        assert (configured.returncode, b"it is started with" in configured.stderr) == (0, False)
         (tmp_path / name).unlink()
 
 

@@ -29,7 +29,9 @@ UNMISTAKABLE = re.compile(
 """Parts of messages that occur only in messages about code that uses ixbackoff."""
 
 SURE = re.compile(
-    rf"{UNMISTAKABLE.pattern}|Schedule|Interpreter\[|ixbackoff\.|_sealed|_no_instances"
+    rf"{UNMISTAKABLE.pattern}|float \| timedelta|Schedule \| None|RetryBudget \| None"
+    r"|CircuitBreaker \| None|Event \| None|Predicate|Interpreter\[|Rung\[|type\[Nat\]|ixbackoff\."
+    r"|_sealed|_no_instances|Do\["
 )
 """Parts of messages that hardly ever occur in messages about functions of other packages."""
 RUNGS = ("Z", "Succ", "Forever")
