@@ -96,6 +96,8 @@ def report(folder: Path) -> str:
             diff = asked(folder, "show", name).splitlines()
             lines += [f"{name}: {state}", *(one for one in diff if re.match("[-+] ", one))]
     counts = Counter(state for _, state in found)
+    if counts.keys() <= {"not checked"}:
+        raise SystemExit("No mutation was judged: see above which test fails in the copy.")
     return "\n".join([*lines, ", ".join(f"{count} {state}" for state, count in counts.items())])
 
 
