@@ -38,8 +38,8 @@ class RetryBudget:
     >>> budget
     <RetryBudget: 0 of 2 tokens left, a retry costs 1>
 
-    A cancelled program neither succeeds nor fails: it returns no tokens and takes none. A budget is
-    equal only to itself.
+    The cancellation of a program returns no tokens and takes no more. A budget is equal only to
+    itself.
 
     Args:
         capacity: the tokens at the start, and the maximum.
@@ -232,7 +232,7 @@ def budgeted(stream: Stream, budget: RetryBudget) -> Stream:
 
 
 def counts(failure: BaseException) -> bool:
-    """Return whether the last failure of a program counts for the service."""
+    """Return whether the budget counts this last failure: a transient one."""
     return isinstance(failure, Exception) and is_transient(failure)
 
 

@@ -31,7 +31,8 @@ class Limit:
         seconds: the seconds of the whole part.
         whole: whether the part is the whole run.
         over: whether the part was interrupted at its deadline.
-        ending: whether the part cleans up, after this limit or another one has interrupted it.
+        ending: whether the part was interrupted (by a limit, a cancellation or Ctrl-C) and is
+            cleaning up.
         where: the command at the deadline, as text for the message.
         refused: the time at which the next command was refused, if no command was running.
         cause: the failure of the running command, if one was running.
@@ -87,7 +88,8 @@ class Left:
     """The time that a run leaves one of its commands, and what the command runs itself.
 
     Attributes:
-        until: the deadline on the system's monotonic clock; `None` if the run has another clock.
+        until: the deadline on the system's monotonic clock; `None` if the run has another clock,
+            or if the command is `Together`.
         over: whether the handler of the command has ended.
         late: the note of the last wait that would have ended too late; empty if none.
     """
@@ -100,7 +102,7 @@ class Left:
 
     @property
     def seconds(self) -> float:
-        """The seconds that are left; those at the start if the run has another clock."""
+        """The seconds that are left; those at the start if `until` is `None`."""
         return self._seconds if self.until is None else max(0.0, self.until - monotonic())
 
     def refuses(self, seconds: float) -> bool:
@@ -278,9 +280,9 @@ def wait_in_time(wait: Any, limit: Limit) -> Stream:
 
 
 def check_wait(wait: Any, left: float, seconds: float) -> None:
-    """Raise the last failure in place of a wait that would end too late.
+    """Raise the last failure, or `DeadlineExceeded` after a success, in place of a late wait.
 
-    A wait after a failure has to leave time for another try.
+    It would end after the deadline. A wait after a failure has to leave time for another try.
     """
     failure: Exception | None = wait.failure
     if wait.seconds < left or (failure is None and wait.seconds == left):

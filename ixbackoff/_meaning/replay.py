@@ -106,7 +106,8 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
 def _failed_at(error: BaseException, log: list[Entry], places: dict[float, int]) -> int:
     """Return the place in `log` of the command whose failure or lateness caused `error`.
 
-    If there is none, the attempt rejected an answer: presumably the last one that is not `None`.
+    If there is none, the attempt rejected an answer: presumably the last that is not `None` or is a
+    failure, else the first one. For `CircuitOpen`, return the end of `log`.
     """
     cause: BaseException | None = error
     seen: set[int] = set()

@@ -1,4 +1,4 @@
-"""The log: a line for each real wait, and one for a run that gives up after it."""
+"""The log: a line for each real wait, and for each run that gives up after or in place of one."""
 
 from __future__ import annotations
 

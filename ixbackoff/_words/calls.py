@@ -17,7 +17,7 @@ P = ParamSpec("P")
 CONFIDENTIAL = (
     "passw|pwd|passphrase|secret|token|credential|api[_-]?key|authorization|cookie|(?<![a-z])dsn"
 )
-SECRETS = (  # bounded repetitions: the time is linear in the length of an argument
+SECRETS = (  # the repetitions that can overlap are bounded: the time is linear in the length
     rf"""(?ix) (?<=://)[^\s'"]{{0,1000}}(?=@)  # a login in a URL
     | ((?:{CONFIDENTIAL})[\w-]{{0,32}}(?: ['"]:\ ?|\s?=\s?))  # a query, a DSN, a dict
       (?: b?'(?:[^'\\]|\\.)*' | b?"(?:[^"\\]|\\.)*" | [^\s&;'",}})]+ )"""

@@ -26,7 +26,7 @@ Reason: TypeAlias = Literal[
 - "not worth another try": it failed with an exception that `on` does not choose.
 - "no time left": its deadline passed, or a wait would have ended after it.
 - "budget empty": the retry budget had no token for another try.
-- "circuit open": the circuit breaker let no try through.
+- "circuit open": it failed with `CircuitOpen`: the breaker refused its last try.
 - "stopped": it was asked to stop, before its start or in a wait.
 - "misuse": the program has to be changed.
 - "parked": it is durable, and no process holds it during its wait; it continues after the wait.
@@ -43,7 +43,7 @@ CANCELLED = f"{NOTE} not tried again: the task was cancelled"
 
 
 class Story(Value):
-    """The account of a run that ended with a failure, as in the last note on the failure.
+    """The account of a run that ended with a failure: the counts of its last note, and the reason.
 
     Attributes:
         tries: the number of tries.

@@ -51,7 +51,7 @@ def insist(
     """Call `function` in this thread, and again while it fails with a chosen exception.
 
     Raises:
-        RunLost: `stop` is set.
+        RunLost: `stop` was set by the end of a wait.
     """
     k = 0
     while True:

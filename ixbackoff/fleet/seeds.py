@@ -72,7 +72,8 @@ def each_seed(
             given with an executor.
         Misuse: the function or its result cannot be pickled.
         concurrent.futures.BrokenExecutor: a worker has ended too early.
-        Exception: the exception of the function, with a note that names the seed.
+        Exception: the exception of the function (a RuntimeError with its text, if it cannot be
+            pickled), with a note that names the seed.
     """
     numbers = checked_seeds(seeds)
     many = checked_jobs(jobs, executor, len(numbers))
@@ -147,7 +148,7 @@ def elsewhere(
                     result.error.add_note(f"{NOTE} in a worker:\n{result.where}")
                     raise result.error
                 keep(seed, result)
-    finally:  # after the workers have ended: the thread of a pool fails on cancelled futures
+    finally:  # not inside the `with`: the thread of our own pool fails on cancelled futures
         for future in futures:
             future.cancel()
 
@@ -198,7 +199,7 @@ def called(function: Callable[[int], R], seed: int) -> R | Failed:
 
 @contextmanager
 def carrying(seed: int) -> Generator[None]:
-    """Replace an executor's exception in this block by one that explains it."""
+    """Explain a broken executor or a pickling error in this block; note the seed on others."""
     from concurrent.futures import BrokenExecutor
 
     try:

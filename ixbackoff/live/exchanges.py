@@ -68,7 +68,7 @@ class Exchange:
         return hidden(client.build_request(self.method, self.url, headers=headers))
 
     def following(self, response: httpx2.Response) -> httpx2.Request | None:
-        """Return the next request if the response is a redirect, `None` if it is a success.
+        """Return the request of a redirect; `None` if it is final (a success, or 416 for a range).
 
         Raises:
             Exception: the response is a failure.
@@ -97,7 +97,7 @@ class Exchange:
         return hidden(following)
 
     def check(self, url: httpx2.URL) -> None:
-        """Check that HTTP can request a URL.
+        """Check that HTTP can request `url`.
 
         Raises:
             ValueError: the URL has another scheme, no host, or an impossible port.
