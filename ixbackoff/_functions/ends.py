@@ -30,7 +30,7 @@ def ended(
         called: the function.
         k: the number of waits.
         waited: their seconds.
-        no_wait: whether `failure` is that of a try after which there was no wait.
+        no_wait: whether the schedule, `on` or a deadline around refused a wait after `failure`.
         watched: the watcher, if the call is observed.
         cancelled: whether the task was cancelled in the last try.
 

@@ -85,7 +85,7 @@ class Expired(BaseException):
 
 
 class Left:
-    """The time that a run leaves one of its commands, and what the command runs itself.
+    """The time left for a command of a run, and for the runs that this command starts.
 
     Attributes:
         until: the deadline on the system's monotonic clock; `None` if the run has another clock,
@@ -106,7 +106,7 @@ class Left:
         return self._seconds if self.until is None else max(0.0, self.until - monotonic())
 
     def refuses(self, seconds: float) -> bool:
-        """Return whether a wait that begins now would leave no time for another try."""
+        """Return whether a wait leaves no time for another try, and keep the note in `late`."""
         late = self.until is not None and seconds >= self.seconds
         self.late = LATE.format(seconds) if late else ""
         return late
@@ -123,7 +123,7 @@ def time_around() -> Left | None:
 
 
 def in_time_around(after: After) -> After:
-    """Return `after`, with no wait that the run around this code leaves no time for."""
+    """Return `after`, with `None` in place of a wait that the run around this has no time for."""
     left = time_around()
     if left is None:
         return after
@@ -165,8 +165,8 @@ def time_limit(most: float | timedelta | None = None) -> float | None:
     seconds = None if left is None else left.seconds
     if most is None:
         return seconds
-    least = above_zero("most", in_seconds(most) or 0)
-    return least if seconds is None else min(seconds, least)
+    bound = above_zero("most", in_seconds(most) or 0)
+    return bound if seconds is None else min(seconds, bound)
 
 
 def checked_seconds(name: str, seconds: float | timedelta | None) -> float | None:
@@ -213,8 +213,9 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     before, around = LEFT.get(), time_around()
     if around is not None:
         left = min(left, around.seconds)
-    # Concurrent effects count from their start, so that the deadline of the whole comes first: it
-    # lets their clean-ups end, which a deadline of their own would leave to be cancelled.
+    # The branches of `Together` count their time from their own start, so that the limit of the
+    # whole ends them first and waits for their clean-ups; their own could be a moment earlier, and
+    # the clean-ups would be cancelled.
     counts = real and command.__class__ is not Together
     current = Left(left, now + left if counts else None)
     try:
@@ -260,7 +261,7 @@ def check_in_time(
 
 
 def clean_up(limits: Sequence[Limit], error: BaseException) -> None:
-    """Mark the parts that `error` interrupts: all; for an `Expired`, its own and the inner ones."""
+    """Mark the interrupted parts: all; for an `Expired`, that of its limit and those inside it."""
     outermost = error.limit if isinstance(error, Expired) else None
     first = limits.index(outermost) if outermost in limits else 0
     for limit in limits[first:]:

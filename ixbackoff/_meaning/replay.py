@@ -47,7 +47,7 @@ class Diverged(Misuse):
 
 
 def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None) -> Stream:
-    """Answer `stream` from `log` to its end, then from outside; add new answers to `log`.
+    """Answer `stream` from `log` while entries last, then from outside; add new answers to `log`.
 
     When `stream` fails, remove the entry of the failed command and all later ones from `log`, so
     that the next replay issues them again.
@@ -63,7 +63,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
     try:
         command = next(stream)
         while True:
-            if command is CLOCK:  # a limit starts anew where the attempt resumes
+            if command is CLOCK:  # not in `log`; read once in a replay: limits count from there
                 answer = failure = None
                 try:
                     if now is None or position >= len(log):
@@ -77,7 +77,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                 entry = log[position]
                 known, answer, failure = entry.command, entry.answer, entry.failure
                 if ons and failure is not None and (raised := recorded(failure)) is not None:
-                    attach(failure, raised._replace(ons=ons[::-1]))  # they may be made anew
+                    attach(failure, raised._replace(ons=ons[::-1]))  # may be new objects this time
                 if not _same(known, command):
                     failure = Diverged(
                         f"Resumed at another command: it issued {command!r} where it had issued "

@@ -1,4 +1,4 @@
-"""Requests to abort the handlers of a thread: a concurrent effect failed, or the program stops."""
+"""Requests to abort a thread's handlers, made if a concurrent effect fails or the program stops."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class Abort:
         """Make the request: call every callback once."""
         self.requested = True
         while self._callbacks:
-            with suppress(IndexError, OSError):  # another thread was first; the socket is closed
+            # IndexError: another thread took the last callback; OSError: a socket was closed
+            with suppress(IndexError, OSError):
                 self._callbacks.pop()()
 
 

@@ -25,7 +25,7 @@ SECRETS = (  # the repetitions that can overlap are bounded: the time is linear 
 
 
 def shown(value: object, name: str = "") -> str:
-    """Return the text of an argument, with '...' for what its name or text shows to be a secret.
+    """Return an argument's text, with '...' in place of secrets, which its name or text gives away.
 
     Secrets are the login in a URL, and the value of a name such as `password`: the name of the
     argument, a name in a query or a DSN, or a key of a dictionary.
@@ -53,7 +53,7 @@ class Calling(Command[A], Generic[A]):
         self.arguments = arguments
         self.keywords = keywords
 
-    # A generic command needs its own `__iter__`: through `Self`, pyrefly loses the answer's type.
+    # With the inherited `__iter__` of a generic command, pyrefly loses the answer's type.
     def __iter__(self) -> Generator[Self, Any, A]:
         answer: A = yield self
         return answer

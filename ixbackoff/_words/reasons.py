@@ -31,7 +31,7 @@ Reason: TypeAlias = Literal[
 - "misuse": the program has to be changed.
 - "parked": it is durable, and no process holds it during its wait; it continues after the wait.
 - "cancelled": an exception that is not an `Exception` ended it: cancellation, Ctrl-C, the close of
-  a generator. Or its task was cancelled in a try, which raised a failure in place of that.
+  a generator. Or its task was cancelled in a try, which turned the cancellation into a failure.
 """
 
 NOTE = "ixbackoff:"

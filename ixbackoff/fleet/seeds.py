@@ -21,7 +21,7 @@ A = TypeVar("A")
 R = TypeVar("R")
 
 SEEDS = 40
-"""The default number of seeds: with fewer, a share says little."""
+"""The default number of seeds: with fewer, a share such as "recovers in 90 %" says little."""
 ROUND = 1.0
 """Seconds without a result after which the workers are checked."""
 

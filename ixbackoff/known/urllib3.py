@@ -50,7 +50,7 @@ def requests_of(failure: Exception) -> list[SentRequest]:
 
 
 def judge_asked(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge a failure of urllib3, or one of the system that urllib3 wraps, after these requests."""
+    """Judge a failure, of urllib3 or the system, that ended these requests, first to last."""
     judging = nearest(failure, TABLE, {"urllib3"})
     if judging is None:
         return after(failure, asked) if isinstance(failure, OSError) else permanent(failure)

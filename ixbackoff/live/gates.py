@@ -22,7 +22,8 @@ class Gate:
     def __init__(self, most: int) -> None:
         self._most = most
         self._inside: Counter[str] = Counter()
-        self._lock = RLock()  # `with self._changed` could lose it: see `lock_in_c`
+        # Ctrl-C in `Condition.__enter__`, Python code, could leave it held: `internals.lock_in_c`
+        self._lock = RLock()
         self._changed = Condition(self._lock)
 
     def enter(self, host: str, deadline: Deadline) -> None:

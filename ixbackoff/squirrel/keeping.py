@@ -28,7 +28,7 @@ from .summary import COPIED, HIT, Summary, SummaryLine
 
 FULL = RetryBudget.botocore().left
 MOST_ORIGINS = 1024
-"""The number of origins without a job whose budgets are stored."""
+"""The greatest number of unused budgets that are kept."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class OriginBudgets:
     def of(self, resource: Resource) -> Generator[RetryBudget]:
         """Yield the budget of a resource's origin.
 
-        A budget without a job is dropped if it is full; of too many, the oldest is dropped.
+        A budget without a job is dropped if it is full; of too many, the one unused longest.
         """
         origin = urlsplit(resource.url).netloc.rpartition("@")[2].lower()
         with self._lock:

@@ -145,7 +145,7 @@ def recovered(outage: float, formula: Formula, clients: int = 1, seed: int = 0) 
         seed: the seed of the random numbers.
 
     Raises:
-        ValueError: `clients` or `outage` is not above 0, or the formula has no waits.
+        ValueError: `clients` or `outage` is not above 0, or the formula makes no valid schedule.
     """
     outcome = simulate(
         at(N20).retry(Reach()),
