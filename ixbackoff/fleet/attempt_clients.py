@@ -12,7 +12,7 @@ from .._words.commands import Command, stopped
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Together
 from ..schedules.kinds import Timing
-from .clients import Join
+from .stream_clients import Join
 from .environment import Done, Environment, Running
 from .performers import NOT_YET, Branches, Inside, TaskPerformer
 from .retries import Retrying, Tried, as_attempt, task_of

@@ -21,7 +21,7 @@ from .._running.traces import Performed
 from .._words.commands import Misuse, Stream
 from ..schedules.kinds import Timing
 from .attempt_clients import AttemptRetrying
-from .clients import Client
+from .stream_clients import Client
 from .command_clients import CommandRetrying
 from .environment import Environment, Running, checked_budget, checked_program, standard
 from .event_queue import Events
