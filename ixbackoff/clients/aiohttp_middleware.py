@@ -27,8 +27,8 @@ def middleware(backoff: Backoff[Any]) -> ClientMiddlewareType:
     >>> options = {"middlewares": [middleware(backoff(N3, within=30))]}  # of a ClientSession
 
     Args:
-        backoff: the backoff, without `until` and `stop`; `within` is the time of a request until
-            its answer begins, in seconds.
+        backoff: a backoff without `until` and `stop`; `within` is the seconds until the last answer
+            begins.
 
     Raises:
         ImportError: aiohttp is not installed.
@@ -43,10 +43,7 @@ def middleware(backoff: Backoff[Any]) -> ClientMiddlewareType:
         failure = kind(*info, status=answer.status, message=said, headers=answer.headers)
         return None if answer.ok else failure
 
-    async def closed(answer: ClientResponse) -> None:
-        answer.close()
-
-    sending: Resending[ClientResponse] = Resending(backoff, failure_of)
+    sending = Resending(backoff, failure_of, aiohttp.ClientResponse.close)
 
     async def send(request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
         async def one_try() -> ClientResponse:
@@ -62,7 +59,7 @@ def middleware(backoff: Backoff[Any]) -> ClientMiddlewareType:
         name, body = f"{request.method} {request.url.host}", request.body
         try:
             once = body != b"" and body.size is None
-            return await sending.send_async(name, one_try, closed, once)
+            return await sending.send_async(name, one_try, once)
         except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as failure:
             BROKEN.set((timer, failure))
             raise

@@ -53,7 +53,7 @@ def interceptor(backoff: Backoff[Any]) -> Interceptor:
     ...     channel = grpc.intercept_channel(channel, retrying)
 
     Args:
-        backoff: the backoff, without `until`; `within` is the time of a call, in seconds.
+        backoff: a backoff without `until`; `within` is the seconds of a call.
 
     Raises:
         ImportError: grpcio is not installed.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,58 +28,64 @@ TIMEOUTS = ("connect", "read", "write", "pool")
 
 
 class Transport(Base):
-    """A transport for each kind of client, which may have another one inside."""
+    """A transport for each kind of client, which sends the requests through other transports."""
 
     def __init__(self, backoff: Backoff[Any], inner: Any) -> None:
-        self._sending: Resending[Any] = Resending(backoff, failure_of)
+        self._plain: Resending[Any] = Resending(backoff, failure_of, methodcaller("close"))
+        self._awaited: Resending[Any] = Resending(backoff, failure_of, methodcaller("aclose"))
         self._inners: dict[Any, Any] = {} if inner is None else {None: inner}
 
     def handle_request(self, request: Any) -> Any:
         """Send a request with retries, and return its last answer."""
-        inner = self._inner(request, "handle_request", "HTTPTransport")
+        library, inner = self._library_and_inner(request, "handle_request", "HTTPTransport")
         given = request.extensions.get("timeout", {})
 
         def one_try() -> Any:
             timeouts = {name: limited(given.get(name)) for name in TIMEOUTS}
             request.extensions = {**request.extensions, "timeout": timeouts}
-            with naming(request):
+            try:
                 answer = inner.handle_request(request)
                 answer.request = request
                 if answer.is_error and is_short(answer.headers):
                     body = b"".join(answer.stream)
                     answer.stream.close()
-                    answer.stream = library_of(request).ByteStream(body)
-                return answer
+                    answer.stream = library.ByteStream(body)
+                return answer  # noqa: TRY300  in one line, it would leave the `try` early
+            except library.RequestError as failure:
+                failure.request = request  # for the judge; a client sets it after its transport
+                raise
 
-        close = methodcaller("close")
-        return self._sending.send(name_of(request), one_try, close, is_stream(request))
+        return self._plain.send(name_of(request), one_try, is_stream(request, library))
 
     async def handle_async_request(self, request: Any) -> Any:
         """As `handle_request`, for an async client."""
-        inner = self._inner(request, "handle_async_request", "AsyncHTTPTransport")
+        kind = "handle_async_request", "AsyncHTTPTransport"
+        library, inner = self._library_and_inner(request, *kind)
 
         async def one_try() -> Any:
-            with naming(request):
+            try:
                 answer = await inner.handle_async_request(request)
                 answer.request = request
                 if answer.is_error and is_short(answer.headers):
                     body = b"".join([chunk async for chunk in answer.stream])
                     await answer.stream.aclose()
-                    answer.stream = library_of(request).ByteStream(body)
-                return answer
+                    answer.stream = library.ByteStream(body)
+                return answer  # noqa: TRY300
+            except library.RequestError as failure:
+                failure.request = request
+                raise
 
-        close = methodcaller("aclose")
-        return await self._sending.send_async(name_of(request), one_try, close, is_stream(request))
+        once = is_stream(request, library)
+        return await self._awaited.send_async(name_of(request), one_try, once)
 
-    def _inner(self, request: Any, method: str, usual: str) -> Any:
-        made: Any = getattr(library_of(request), usual)
-        kind = None if None in self._inners else made
-        if kind not in self._inners:
-            self._inners.setdefault(kind, made())
-        inner = self._inners[kind]
+    def _library_and_inner(self, request: Any, method: str, usual: str) -> tuple[Any, Any]:
+        library = library_of(request)
+        made = getattr(library, usual)
+        inner = self._inners.get(None) or self._inners.get(made)
+        inner = inner or self._inners.setdefault(made, made())
         if not hasattr(inner, method):
             raise Misuse(f"transport(..., {inner!r}): this client needs an {usual}.")
-        return inner
+        return library, inner
 
     def __enter__(self) -> Self:
         return self
@@ -120,10 +124,8 @@ def transport(
     >>> client = httpx.Client(transport=transport(backoff(N3, within=30)))
 
     Args:
-        backoff: the backoff, without `until`; `within` is the time of a request until its answer
-            begins, in seconds.
-        inner: the transport that sends the requests; by default that of the library, with its
-            default options.
+        backoff: a backoff without `until`; `within` is the seconds until the last answer begins.
+        inner: the transport that sends the requests; by default the one of a plain client.
 
     Raises:
         Misuse: `backoff` is not a backoff, or it has `until`.
@@ -142,30 +144,14 @@ def library_of(request: Any) -> Any:
 
 
 def failure_of(answer: Any) -> Exception | None:
-    if not answer.is_error:
-        return None
     said, kind = f"{answer.status_code} {answer.reason_phrase}", library_of(answer.request)
     failure: Exception = kind.HTTPStatusError(said, request=answer.request, response=answer)
-    return failure
+    return failure if answer.is_error else None
 
 
-@contextmanager
-def naming(request: Any) -> Generator[None]:
-    """Set the request of a failure, as a client does after its transport, for the judge."""
-    try:
-        yield
-    except library_of(request).RequestError as failure:
-        failure.request = request
-        raise
-
-
-def is_stream(request: Any) -> bool:
-    """Return whether the body can be sent only once: it is neither bytes nor a form with files."""
-    body = request.stream
-    if isinstance(body, library_of(request).ByteStream):
-        return False
-    files = [getattr(field, "file", b"") for field in getattr(body, "fields", [None])]
-    return not hasattr(body, "fields") or not all(
-        isinstance(file, bytes | str) or (hasattr(file, "seekable") and file.seekable())
-        for file in files
-    )
+def is_stream(request: Any, library: Any) -> bool:
+    """Return whether the body can be sent only once: it is neither bytes nor a form of files."""
+    body, kinds = request.stream, (bytes, str, library.ByteStream)
+    fields = getattr(body, "fields", None)
+    parts = [body] if fields is None else [getattr(field, "file", b"") for field in fields]
+    return not all(isinstance(one, kinds) or getattr(one, "seekable", bool)() for one in parts)

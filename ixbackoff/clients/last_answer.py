@@ -8,7 +8,7 @@ because the run may still refuse the wait; a short body is read at once, to free
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from .._functions.backoff import Backoff, made
 from .._limits.deadlines import time_limit
@@ -21,18 +21,20 @@ from .._words.rungs import N0
 __tracebackhide__ = True
 
 R = TypeVar("R")
+Held: TypeAlias = list[tuple[R, Exception | None]]
 SENT_ONCE = "the body of the request is a stream, which can be sent only once"
 SHORT = 65_536  # bytes
 
 
-async def nothing(_: object) -> None:
-    """Close an answer that needs no closing."""
-
-
 class Resending(Generic[R]):
-    """A backoff for requests; `failed` returns the failure that an answer stands for, or `None`."""
+    """A backoff for requests: `failed` makes the failure of an answer, and `close` drops one."""
 
-    def __init__(self, backoff: Backoff[Any], failed: Callable[[R], Exception | None]) -> None:
+    def __init__(
+        self,
+        backoff: Backoff[Any],
+        failed: Callable[[R], Exception | None],
+        close: Callable[[R], Awaitable[None] | None] = lambda _: None,
+    ) -> None:
         given: object = backoff
         if not isinstance(given, Backoff):
             raise Misuse(f"{backoff!r} in a client: give a backoff, such as backoff(N3).")
@@ -41,68 +43,59 @@ class Resending(Generic[R]):
         self._backoffs = backoff, made(N0, backoff._settings)
         self._chosen = predicate(backoff._settings.on)
         self._failed = failed
+        self._close = close
 
-    def send(
-        self,
-        name: str,
-        one_try: Callable[[], R],
-        close: Callable[[R], object] = bool,
-        once: bool = False,
-    ) -> R:
+    def send(self, name: str, one_try: Callable[[], R], once: bool = False) -> R:
         """Return the last answer of `one_try`; `once` if the body of the request is a stream."""
-        held: list[tuple[R, Exception]] = []
+        held: Held[R] = []
 
         def request() -> R:
             while held:
-                close(held.pop()[0])
+                self._close(held.pop()[0])
             return self._checked(one_try(), held)
 
         request.__qualname__ = name
         try:
-            return self._backoffs[once].call(request)
+            self._backoffs[once].call(request)
+            return held.pop()[0]
         except Exception as failure:
             return self._ended(failure, name, held, once)
         finally:
             while held:
-                close(held.pop()[0])
+                self._close(held.pop()[0])
 
     async def send_async(
-        self,
-        name: str,
-        one_try: Callable[[], Awaitable[R]],
-        close: Callable[[R], Awaitable[None]] = nothing,
-        once: bool = False,
+        self, name: str, one_try: Callable[[], Awaitable[R]], once: bool = False
     ) -> R:
         """As `send`, for a client of an event loop."""
-        held: list[tuple[R, Exception]] = []
+        held: Held[R] = []
+
+        async def close() -> None:
+            while held:
+                closing = self._close(held.pop()[0])
+                if closing is not None:
+                    await closing
 
         async def request() -> R:
-            while held:
-                await close(held.pop()[0])
+            await close()
             return self._checked(await one_try(), held)
 
         request.__qualname__ = name
         try:
-            return await self._backoffs[once].call(request)
+            await self._backoffs[once].call(request)
+            return held.pop()[0]
         except Exception as failure:
             return self._ended(failure, name, held, once)
         finally:
-            while held:
-                await close(held.pop()[0])
+            await close()
 
-    def _checked(self, answer: R, held: list[tuple[R, Exception]]) -> R:
-        failure = self._failed(answer)
-        if failure is None:
-            return answer
-        held.append((answer, failure))
-        try:
-            raise failure
-        finally:  # break the cycle of exception, traceback and this frame
-            del failure
+    def _checked(self, answer: R, held: Held[R]) -> R:
+        held.append((answer, self._failed(answer)))
+        if held[0][1] is not None:
+            raise held[0][1]
+        return answer
 
-    def _ended(
-        self, failure: Exception, name: str, held: list[tuple[R, Exception]], once: bool
-    ) -> R:
+    def _ended(self, failure: Exception, name: str, held: Held[R], once: bool) -> R:
         if once and not isinstance(failure, Misuse) and self._chosen(failure):
             failure.add_note(f"{NOTE} not tried again: {SENT_ONCE}")
             said = "%s: not tried again: %s (%s)"

@@ -33,15 +33,13 @@ class Adapter(BaseAdapter):
         body: Any = request.body
         start = start_of(body)
         timeout: Any = kwargs.get("timeout")
+        connect, read = timeout if timeout.__class__ is tuple else (timeout, timeout)
 
         def one_try() -> Response:
             if start is not None:
                 body.seek(start)
-            if isinstance(timeout, tuple):
-                connect, read = timeout
+            if not hasattr(timeout, "connect_timeout"):  # not a `Timeout` of urllib3
                 kwargs["timeout"] = limited(connect), limited(read)
-            elif timeout is None or isinstance(timeout, float | int):
-                kwargs["timeout"] = limited(timeout)
             answer = self._inner.send(request, *args, **kwargs)
             if not answer.ok and is_short(answer.headers):
                 _ = answer.content
@@ -49,7 +47,7 @@ class Adapter(BaseAdapter):
 
         name = f"{request.method} {urlsplit(request.url or '').hostname}"
         once = start is None and not isinstance(body, bytes | str | NoneType)
-        return self._sending.send(name, one_try, methodcaller("close"), once)
+        return self._sending.send(name, one_try, once)
 
     def close(self) -> None:
         """Close the connections."""
@@ -66,8 +64,7 @@ def adapter(backoff: Backoff[Any], inner: BaseAdapter | None = None) -> Adapter:
     >>> session.mount("https://", adapter(backoff(N3, within=30)))
 
     Args:
-        backoff: the backoff, without `until`; `within` is the time of a request until its answer
-            begins, in seconds.
+        backoff: a backoff without `until`; `within` is the seconds until the last answer begins.
         inner: the adapter that sends the requests; by default an `HTTPAdapter`.
 
     Raises:
@@ -84,7 +81,8 @@ def adapter(backoff: Backoff[Any], inner: BaseAdapter | None = None) -> Adapter:
 
     if getattr(getattr(inner, "max_retries", None), "total", 0):
         raise Misuse(f"adapter(..., {inner!r}): its max_retries would multiply, leave them out.")
-    return Adapter(Resending(backoff, failure_of), HTTPAdapter() if inner is None else inner)
+    sending = Resending(backoff, failure_of, methodcaller("close"))
+    return Adapter(sending, HTTPAdapter() if inner is None else inner)
 
 
 def start_of(body: Any) -> int | None:

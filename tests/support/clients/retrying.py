@@ -119,7 +119,7 @@ class AsyncLibrary:
             async with self.opened(backoff) as client:
                 if len(several) == 1 or self.run is trio.run:
                     return [await self.asked(client, asked) for asked in several]
-                return await asyncio.gather(*[self.asked(client, asked) for asked in several])
+                return [*await asyncio.gather(*[self.asked(client, asked) for asked in several])]
 
         given: list[Reply] = self.run(replies)
         return given
