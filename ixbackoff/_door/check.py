@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .reading.checker_output import Error
 
 UNCHANGED = ("full", "concise")
-"""The formats that print the rest of the checker's output unchanged."""
+"""The formats that print all other output of the checker unchanged."""
 SKIPPED = ("site-packages", "node_modules", "__pycache__")
 FORMATS = (*UNCHANGED, "json", "github", "sarif")
 
@@ -25,13 +25,13 @@ def parsed(words: list[str]) -> tuple[str, str, list[str]]:
         prog="ixbackoff check",
         usage="%(prog)s [--checker NAME] [--output-format FORMAT] [ARGUMENT ...] | -",
         description="Run a type checker, and explain its errors about programs: a sentence, a "
-        "drawing of the ladder, and what to write. Other output is printed unchanged. All other "
+        "drawing of the ladder, and a correction. Other output is printed unchanged. All other "
         "arguments, and all after --, are passed to the checker. mypy runs the plugins that the "
         "configuration in the current folder names: check only code that you trust. With - the "
         "output of a checker is read from standard input: mypy src | ixbackoff check -",
-        epilog="Exit status: that of the checker; 1 if check finds more; 2 if it is not "
-        "installed; with -, 1 if there are errors. `ixbackoff explain CODE` has a page for each "
-        "mistake.",
+        epilog="Exit status: that of the checker; 1 if only check finds a mistake; 2 if the "
+        "checker is not installed; with -, 1 if there are errors. `ixbackoff explain CODE` prints "
+        "the page of a mistake.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -67,7 +67,7 @@ def main(words: list[str]) -> int:
 
 
 def files_of(words: list[str]) -> Iterator[Path]:
-    """Yield the source files that words name, also those in folders."""
+    """Yield the source files among `words`, and the source files in folders."""
     for path in map(Path, words):
         if path.suffix == ".py" and path.is_file():
             yield path
@@ -86,11 +86,11 @@ def names_us(file: Path) -> bool:
 
 
 def explained(printed: bytes, form: str, files: Sequence[Path] = ()) -> tuple[bytes, bool, bool]:
-    """Explain the output of a checker, and add the mistakes in these files that no checker sees.
+    """Explain the output of a checker, and add the mistakes in `files` that no checker reports.
 
-    Return the text, whether it has errors, and whether it has such mistakes.
+    Return the text, whether it contains errors, and whether it contains such mistakes.
     """
-    from .formats import FORMATS  # here: a project without errors need not import it
+    from .formats import FORMATS  # not at the top: a project without errors does not need it
     from .reading.checker_output import Error, errors_in
     from .reading.findings import findings, sources
     from .reading.sources import Source
@@ -99,8 +99,12 @@ def explained(printed: bytes, form: str, files: Sequence[Path] = ()) -> tuple[by
     lines = [line.decode(errors="surrogateescape") for line in printed.splitlines(keepends=True)]
     pieces = list(findings(errors_in(lines), sources(Path())))
     known = {place(piece.error) for piece in pieces if not isinstance(piece, str | Error)}
-    own = [one for file in files for one in unchecked(Source(file))]
-    own = [one for one in own if known.isdisjoint(near(place(one.error)))]
+    own = [
+        finding
+        for file in files
+        for finding in unchecked(Source(file))
+        if known.isdisjoint(near(place(finding.error)))
+    ]
     pieces += own
     text = "".join(FORMATS[form](pieces)).encode(errors="surrogateescape")
     return text, any(not isinstance(piece, str) for piece in pieces), bool(own)
@@ -111,7 +115,7 @@ def place(error: Error) -> tuple[Path, int]:
 
 
 def near(place: tuple[Path, int]) -> set[tuple[Path, int]]:
-    """Return a place and the lines before it, where a checker reports a decorator."""
+    """Return a place, and the two lines before it, where a checker may report a decorator."""
     file, line = place
     return {(file, line - before) for before in range(3)}
 

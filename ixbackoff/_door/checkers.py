@@ -1,4 +1,4 @@
-"""The five type checkers, and how they are started."""
+"""The five type checkers: their options, and their processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Checker(NamedTuple):
 
     Attributes:
         commands: its subcommands; the first is the default.
-        plainly: options for output with a line for each error, and its column.
+        plainly: the options for one line of output for each error, with its column.
     """
 
     commands: tuple[str, ...] = ()
@@ -34,11 +34,11 @@ CHECKERS = {
 
 
 class NotChecked(Exception):
-    """A checker that is not installed, or that has no files to check."""
+    """A checker is not installed, or has no files to check."""
 
 
 def command(name: str, words: list[str], plainly: bool) -> list[str]:
-    """Make the command that starts a checker with these words.
+    """Make the command that starts a checker with the arguments `words`.
 
     Raises:
         NotChecked: the checker is neither beside this Python nor on the PATH.
@@ -56,8 +56,8 @@ def command(name: str, words: list[str], plainly: bool) -> list[str]:
     more = [one for one in checker.plainly if plainly and one.partition("=")[0] not in given]
     if name == "pyrefly" and not pyrefly_configured(given):
         print(
-            "pyrefly has no configuration here, and its preset `basic` hides most mistakes: "
-            "it gets --preset=default.",
+            "pyrefly has no configuration here, and its preset `basic` hides most mistakes: it is "
+            "started with --preset=default.",
             file=sys.stderr,
         )
         more.append("--preset=default")
@@ -65,7 +65,7 @@ def command(name: str, words: list[str], plainly: bool) -> list[str]:
 
 
 def pyrefly_configured(given: set[str]) -> bool:
-    """Return whether pyrefly is configured by the command line, or in this folder or above."""
+    """Return whether the command line, this folder or a folder above it configures pyrefly."""
     if given & {"-c", "--config", "-p", "--preset"}:
         return True
     here = Path.cwd()
@@ -79,10 +79,10 @@ def pyrefly_configured(given: set[str]) -> bool:
 
 
 def activated(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which a checker looks for packages where this Python does.
+    """Return environment variables with which a checker finds the packages of this Python.
 
-    An environment that the user has activated stays, and so does the folder `.venv` of a project.
-    The configuration of a checker can name another Python.
+    An environment that the user has activated takes precedence, and so does the folder `.venv` of a
+    project. The configuration of a checker can name another Python.
     """
     if environment.keys() & {"VIRTUAL_ENV", "CONDA_PREFIX"}:
         return {**environment}
@@ -101,10 +101,10 @@ def found(name: str) -> str | None:
 
 
 def output(words: list[str]) -> tuple[bytes, int]:
-    """Run a command; return its output and its exit status. Its standard error is ours.
+    """Run a checker, whose standard error is ours; return its output and its exit status.
 
     Raises:
-        NotChecked: the checker needs files to check.
+        NotChecked: the checker has no files to check.
     """
     alone = len(words) == 1
     errors = subprocess.PIPE if alone else None

@@ -13,10 +13,10 @@ from typing import NamedTuple
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 ENDED_BY_SIGNAL = 128
 ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
-"""Signals that ask us to end."""
+"""The signals that ask this process to end."""
 PASSED_ON = (*ENDS, "SIGUSR1", "SIGUSR2", "SIGTSTP")
 STOPS = ("SIGTSTP", "SIGTTIN", "SIGTTOU")
-"""Signals by which job control stops a process."""
+"""The signals by which job control stops a process."""
 LOST_AFTER = 1.0  # seconds
 FROM_TERMINAL = 0x80  # SI_KERNEL: Linux's mark of a signal to the whole foreground group
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL
@@ -28,7 +28,7 @@ class ChildEnd(NamedTuple):
     Attributes:
         status: its exit status, or 128 plus the number of the signal that ended it.
         ended_by: the signal that ended it, if one did.
-        passed_on: the signal that asked us to end, and that we passed on to it, if there was one.
+        passed_on: the signal that asked this process to end and was passed on to the child, if any.
         late: whether its time limit was over.
     """
 
@@ -39,7 +39,7 @@ class ChildEnd(NamedTuple):
 
 
 class NotStarted(Exception):
-    """A command that cannot be run; `status` is 127 if it was not found, else 126."""
+    """A command cannot be run; `status` is 127 if it was not found, else 126."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -49,8 +49,9 @@ class NotStarted(Exception):
 def performed(words: tuple[str, ...], limit: float | None) -> ChildEnd:
     """Run a command to its end, with our standard input, output and error.
 
-    Signals that ask us to end are passed on to the child. If its terminal stops it, we stop, too.
-    At its time limit it is sent SIGTERM, and SIGKILL five seconds later.
+    Signals that ask this process to end are passed on to the child. If the terminal stops the
+    child, this process stops as well. At its time limit the child is sent SIGTERM, and SIGKILL five
+    seconds later.
 
     >>> performed(("sh", "-c", "exit 3"), None).status
     3
@@ -63,7 +64,7 @@ def performed(words: tuple[str, ...], limit: float | None) -> ChildEnd:
         NotStarted: the command cannot be run.
     """
     for ours in signal.SIGCHLD, signal.SIGALRM:
-        if signal.getsignal(ours) is signal.SIG_IGN:  # or a child's status is lost
+        if signal.getsignal(ours) is signal.SIG_IGN:  # which would lose the status of the child
             signal.signal(ours, signal.SIG_DFL)
     watched = {signal.SIGCHLD, signal.SIGALRM, *numbers(PASSED_ON)}
     watched -= {one for one in watched if signal.getsignal(one) is signal.SIG_IGN}
@@ -80,7 +81,7 @@ def numbers(names: Sequence[str]) -> set[signal.Signals]:
 
 @contextmanager
 def blocked(watched: set[signal.Signals]) -> Generator[set[signal.Signals]]:
-    """Block signals in this block of code; those still pending are delivered at its end."""
+    """Block signals inside a `with` block; pending signals are delivered at its end."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     try:
         yield {signal.Signals(one) for one in before}
@@ -92,7 +93,7 @@ def blocked(watched: set[signal.Signals]) -> Generator[set[signal.Signals]]:
 
 
 def started(words: tuple[str, ...], mask: set[signal.Signals]) -> int:
-    """Start a command with the signals as they were when Python started; return its process ID.
+    """Start a command with the signal handlers of Python's own start; return its process ID.
 
     Raises:
         NotStarted: the command cannot be run.
@@ -120,7 +121,7 @@ class Watch:
         self.late = False
 
     def ended(self, end: float | None) -> ChildEnd:
-        """Wait for the end of the child; end it at the time `end`."""
+        """Wait for the end of the child, and end the child at the time `end`."""
         if end is not None:
             alarm(end - monotonic())
         while (status := self.polled()) is None:
@@ -153,8 +154,8 @@ class Watch:
     def next_signal(self) -> tuple[int, bool] | None:
         """Return the next signal, and whether the terminal sent it to the child as well.
 
-        `None` after a second without one: another thread of this process, which does not block
-        SIGCHLD, may have taken it.
+        Return `None` after a second without a signal: another thread of this process, which does
+        not block SIGCHLD, may have taken a signal.
         """
         if sys.platform == "darwin":
             number = signal.sigwait(self.watched)
@@ -164,7 +165,7 @@ class Watch:
 
 
 def in_foreground() -> bool:
-    """Return whether we are in the foreground group, which the terminal sends signals to."""
+    """Return whether this process is in the terminal's foreground group, which gets its signals."""
     try:
         with open("/dev/tty", "rb") as terminal:
             return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
@@ -173,12 +174,12 @@ def in_foreground() -> bool:
 
 
 def alarm(seconds: float) -> None:
-    """Schedule SIGALRM for us, in seconds."""
+    """Schedule SIGALRM for this process, after `seconds`."""
     signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
 
 
 def end_by(number: int) -> int:
-    """End by the signal that ended the child, for our parent to see; return a status if we live."""
+    """End this process by the signal that ended the child; return a status if it survives."""
     sys.stdout.flush()
     sys.stderr.flush()
     signal.signal(number, signal.SIG_DFL)

@@ -17,7 +17,7 @@ PACKAGE = __name__.partition(".")[0]
 COMPLETE = "complete"
 """The attribute of an action that shtab reads."""
 FILES = ("FILE", "MODULE:")
-"""Beginnings of the metavars of arguments that may be files."""
+"""The prefixes of the metavars of arguments that may be files."""
 
 
 def main(arguments: list[str]) -> int:
@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
         prog="ixbackoff completion",
         description="Print a script that completes commands, options and files. For bash: "
         'eval "$(ixbackoff completion bash)" in ~/.bashrc. For zsh: '
-        'eval "$(ixbackoff completion zsh)" in ~/.zshrc, behind compinit.',
+        'eval "$(ixbackoff completion zsh)" in ~/.zshrc, after compinit.',
     )
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=" or ".join(SHELLS))
     shell: str = parser.parse_args(arguments).shell
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
 
 
 def whole() -> ArgumentParser:
-    """Make one parser of all subcommands, which completes and never parses."""
+    """Make one parser of all subcommands, which is used for completion only."""
     top = ArgumentParser(prog="ixbackoff")
     top.add_argument("--version", action="store_true", help="show the version")
     below = top.add_subparsers(metavar="COMMAND")
@@ -46,7 +46,7 @@ def whole() -> ArgumentParser:
 
 
 def subparser(module: str) -> ArgumentParser:
-    """Make the parser of one subcommand; an empty one if a package that it needs is missing."""
+    """Make the parser of a subcommand, or an empty parser if a package that it needs is missing."""
     try:
         room = import_module(module)
     except ImportError:
@@ -63,7 +63,7 @@ def subparser(module: str) -> ArgumentParser:
 
 
 def completed(parser: ArgumentParser) -> ArgumentParser:
-    """Mark the arguments of a parser that are files, folders or codes."""
+    """Mark the arguments of a parser that are files, folders or codes of mistakes."""
     if parser.prog.endswith(" check"):  # which passes its other arguments to the checker
         parser.add_argument("files", nargs="*", metavar="FILE")
     for action in parser._actions:

@@ -1,4 +1,4 @@
-"""Limits of services, and whether a program's plan fits them."""
+"""Time limits of services, and the comparison of a plan with a limit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from argparse import ArgumentTypeError
 from math import inf
 from typing import NamedTuple
 
-from .._commandline import number
+from .._commandline import duration
 from .._meaning.planning import Plan
 from .amounts import spoken
 
@@ -52,10 +52,10 @@ def service_limit(text: str) -> ServiceLimit:
     if text in SERVICES:
         return ServiceLimit(text, SERVICES[text])
     try:
-        return ServiceLimit("", number(0, 1e9)(text))
+        return ServiceLimit("", duration(0)(text))
     except ArgumentTypeError:
         raise ArgumentTypeError(
-            f"{text}: give seconds, 0 to 1e+09, or one of {', '.join(SERVICES)}"
+            f"{text}: give seconds, 0 to 1e+09, a time such as 5m, or one of {', '.join(SERVICES)}"
         ) from None
 
 
@@ -64,8 +64,8 @@ class Fit(NamedTuple):
 
     Attributes:
         limit: the limit.
-        fits: whether the program always ends within it.
-        reason: the predicate of a sentence about the program; behind a semicolon, what to change.
+        fits: whether the program always ends within the limit.
+        reason: a sentence without its subject, the program; after a semicolon, the advice.
     """
 
     limit: ServiceLimit

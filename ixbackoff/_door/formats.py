@@ -25,7 +25,7 @@ def head(finding: Finding) -> str:
 
 
 def full(pieces: Iterable[Piece]) -> Iterator[str]:
-    """Write each explanation with its source line, drawing and fix; leave the rest alone."""
+    """Write each explanation with its source line, drawing and fix, and other output as it is."""
     for piece in pieces:
         if isinstance(piece, Finding):
             yield from explanation(piece)
@@ -35,8 +35,8 @@ def full(pieces: Iterable[Piece]) -> Iterator[str]:
 
 def explanation(finding: Finding) -> Iterator[str]:
     """Write the lines of an explanation."""
-    said = finding.explanation
-    yield f"{head(finding)} {said.sentence}  [{said.code}]\n"
+    mistake = finding.explanation
+    yield f"{head(finding)} {mistake.sentence}  [{mistake.code}]\n"
     source = finding.line.strip()
     if source:
         yield f"{NOTE}{source}\n"
@@ -44,17 +44,17 @@ def explanation(finding: Finding) -> Iterator[str]:
             begin = len(finding.line) - len(finding.line.lstrip())
             before = finding.line[begin : finding.place.column - 1]
             yield NOTE + "".join(letter if letter == "\t" else " " for letter in before) + "^\n"
-    if said.ladder:
-        yield from (f"{NOTE}  {line}\n" for line in drawing(said.ladder))
-    yield f"{NOTE}{said.fix}\n"
+    if mistake.ladder:
+        yield from (f"{NOTE}  {line}\n" for line in drawing(mistake.ladder))
+    yield f"{NOTE}{mistake.fix}\n"
 
 
 def concise(pieces: Iterable[Piece]) -> Iterator[str]:
-    """Write each explanation in one line; leave the rest alone."""
+    """Write each explanation in one line, and all other output as it is."""
     for piece in pieces:
         if isinstance(piece, Finding):
-            said = piece.explanation
-            yield f"{head(piece)} {said.sentence} {said.fix}  [{said.code}]\n"
+            mistake = piece.explanation
+            yield f"{head(piece)} {mistake.sentence} {mistake.fix}  [{mistake.code}]\n"
         else:
             yield from unchanged(piece)
 
@@ -66,7 +66,7 @@ def unchanged(piece: Error | str) -> Iterable[str]:
 def as_json(pieces: Iterable[Piece]) -> Iterator[str]:
     """Write one JSON object a line for each error."""
     for error, finding in errors(pieces):
-        one: dict[str, object] = {
+        written: dict[str, object] = {
             "file": error.file,
             "line": error.line,
             "column": column(error, finding),
@@ -76,18 +76,18 @@ def as_json(pieces: Iterable[Piece]) -> Iterator[str]:
             "explanation": None,
         }
         if finding:
-            said = finding.explanation
-            one["explanation"] = {
-                "code": said.code,
-                "sentence": said.sentence,
-                "fix": said.fix,
-                "ladder": said.ladder and said.ladder._asdict(),
+            mistake = finding.explanation
+            written["explanation"] = {
+                "code": mistake.code,
+                "sentence": mistake.sentence,
+                "fix": mistake.fix,
+                "ladder": mistake.ladder and mistake.ladder._asdict(),
             }
-        yield json.dumps(one) + "\n"
+        yield json.dumps(written) + "\n"
 
 
 def github(pieces: Iterable[Piece]) -> Iterator[str]:
-    """Write workflow commands of GitHub: an annotation for each error."""
+    """Write a workflow command of GitHub for each error, which shows it as an annotation."""
     for error, finding in errors(pieces):
         title = finding.explanation.code if finding else error.code
         fields = {
@@ -156,7 +156,7 @@ def uri(file: str) -> str:
 
 
 def errors(pieces: Iterable[Piece]) -> Iterator[tuple[Error, Finding | None]]:
-    """Yield all errors; print the other lines to standard error, which no program parses."""
+    """Yield all errors; print other lines to standard error, so that no program parses them."""
     for piece in pieces:
         if isinstance(piece, str):
             print(piece, end="", file=sys.stderr)

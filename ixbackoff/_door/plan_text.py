@@ -11,7 +11,7 @@ from .amounts import counted, spoken
 from .fitting import Fit
 
 WIDEST = 24
-"""The characters of the longest bar."""
+"""The number of characters in the longest bar."""
 
 
 class Planned(NamedTuple):
@@ -56,7 +56,7 @@ def as_text(planned: Planned) -> str:
         lines.append("and so on, with the last wait repeated")
     if any(rung.takes is None and rung.tries != 0 for rung in known.rungs):
         lines.append(
-            "The times do not include the tries; --each, or .limit(...), gives the time of one."
+            "The times do not include the tries; --each, or .limit(...), gives the time of a try."
         )
     if planned.fits:
         lines.append("")
@@ -65,7 +65,7 @@ def as_text(planned: Planned) -> str:
 
 
 def as_json(planned: Planned) -> str:
-    """Write a plan as JSON, with `null` for numbers that are infinite, or unknown before the run.
+    """Write a plan as JSON, with `null` for numbers that are infinite or not known before the run.
 
     >>> from ixbackoff import N1, Log, at, plan
     >>> json.loads(as_json(Planned("page", plan(at(N1).retry(Log("try"))), [])))["rungs"][1]
@@ -83,7 +83,7 @@ def as_json(planned: Planned) -> str:
             "commands": {
                 kind.__name__: finite_or_none(many) for kind, many in known.commands.kinds.items()
             },
-            "untold": sorted(known.commands.untold),
+            "uncounted": sorted(known.commands.uncounted),
             "rungs": [rung._asdict() for rung in known.rungs],
             "fits": [
                 {

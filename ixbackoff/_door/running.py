@@ -6,9 +6,11 @@ import asyncio
 import json
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from .._commandline import FAILED, WRONG, Parser, seconds
+from .._commandline import FAILED, WRONG, Parser, duration
 from .._meaning.planning import plan
 from .._words.calls import CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse, interpreter_of, join
@@ -18,35 +20,37 @@ from .rehearsing import outcomes, rehearsed
 from .stderr_log import logged, with_notes
 
 
-def parsed(words: list[str], of_shell: bool) -> Namespace:
+def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Namespace:
     """Parse the words before `--`.
 
     Args:
         words: the words.
-        of_shell: whether a shell command runs, on the rung that the first word names.
+        of_shell: whether to run a shell command, on the rung that the first word names.
+        given: the arguments of the function that makes the program.
     """
     parser = Parser(
         prog="ixbackoff run",
-        usage="ixbackoff run MODULE:PROGRAM [options]\n"
+        usage="ixbackoff run MODULE:PROGRAM [options] [-- ARGUMENT ...]\n"
         "       ixbackoff run RUNG [options] -- COMMAND ...",
-        description="Run a program, or a shell command on a ladder: again while it fails, after "
-        "longer and longer waits. Waits are logged to standard error; the value of a program is "
-        f"printed to standard output. {finding.TRUST}",
+        description="Run a program, or retry a shell command on a ladder, after longer and longer "
+        "waits. Waits are logged to standard error; the value of a program is printed to standard "
+        f"output. {finding.TRUST}",
         epilog="Exit status: for a program 0, 1 if it fails, 2 if it cannot be run; for a shell "
         f"command that of its last try, or {shell.LATE} if the time of --within is over.",
     )
     parser.add_argument(
         "what",
-        type=shell.rung if of_shell else finding.program,
+        type=shell.rung if of_shell else partial(finding.program, given=given),
         metavar="RUNG" if of_shell else "MODULE:PROGRAM",
         help=f"{finding.PROGRAM_HELP}; or a rung, such as N4 for five tries of a shell command",
     )
     finding.add_schedule(parser)
     parser.add_argument(
         "--within",
-        type=seconds,
+        type=duration(0.001),
         metavar="SECONDS",
-        help="the time limit of the whole run, in seconds or as 5m or 1h; what runs then is ended",
+        help="the time limit of the whole run, in seconds or as 5m or 1h; at its end the current "
+        "command is ended",
     )
     programs = parser.add_argument_group("options for a program")
     programs.add_argument(
@@ -59,9 +63,12 @@ def parsed(words: list[str], of_shell: bool) -> Namespace:
         "--rehearse",
         type=outcomes,
         metavar="OUTCOMES",
-        help="run it in virtual time with these outcomes of its commands, and then the last one "
-        "again and again: ok, ok:VALUE, 503, 429:30 with Retry-After, not-ready, timeout, "
-        "refused, reset; 503@2 takes 2 s",
+        help="run it in virtual time with these outcomes of its commands, of which the last one "
+        "repeats: ok, ok:VALUE, 503, 429:30 with Retry-After, not-ready, timeout, refused, reset; "
+        "503@2 takes 2 s",
+    )
+    programs.add_argument(
+        "--output-format", choices=("text", "json"), help="of --rehearse (default: text)"
     )
     shell.add_options(parser)
     args, rest = parser.parse_known_args(words)
@@ -73,32 +80,31 @@ def parsed(words: list[str], of_shell: bool) -> Namespace:
         parser.error("--interpreter and --rehearse are for a program")
     if not of_shell and args.on:
         parser.error("--on is for a shell command: a program has on= in its steps")
+    if args.output_format and not args.rehearse:
+        parser.error("--output-format is for --rehearse")
     return args
 
 
 def main(words: list[str]) -> int:
-    """Run what the words name: a program, or a shell command."""
-    dashes = words.index("--") if "--" in words else len(words)
-    if dashes < len(words) or (words and shell.is_like_a_rung(words[0])):
-        return shell.run(parsed(words[:dashes], of_shell=True), tuple(words[dashes + 1 :]))
-    args = parsed(words, of_shell=False)
+    """Run a program, or a shell command; return the exit status."""
+    before, given = finding.arguments_apart(words)
+    if shell.is_meant(before, len(before) < len(words)):
+        return shell.run(parsed(before, of_shell=True), tuple(words[len(before) + 1 :]))
+    args = parsed(before, of_shell=False, given=given)
     found: finding.Found = args.what
     options = {"schedule": args.schedule, "within": args.within}
     try:
         if args.rehearse is not None:
-            return rehearsed(found, args.rehearse, options)
+            return rehearsed(found, args.rehearse, options, args.output_format)
         if found.needs:
-            print(
-                f"{found.name} needs {found.needs}: name a function that needs none, or a program.",
-                file=sys.stderr,
-            )
+            print(f"{found.name} needs {found.needs}: {finding.GIVE}.", file=sys.stderr)
             return WRONG
         with logged(ends=False):
             value = run(found, args.interpreter, options)
     except Misuse as misuse:
         print(f"{found.name} cannot be run: {misuse}", file=sys.stderr)
         return WRONG
-    except Exception as failure:  # a program may fail with any
+    except Exception as failure:  # a program may fail with any exception
         print(f"{found.name} failed: {with_notes(failure)}", file=sys.stderr)
         return FAILED
     show(value)
@@ -116,10 +122,10 @@ def run(found: finding.Found, interpreter: Any, options: dict[str, Any]) -> Any:
 
 
 def with_own(handlers: Any, own: Any) -> Any:
-    """Join handlers with the user's own, which win where both can answer.
+    """Join handlers with the user's own, which take precedence.
 
-    `|` would reject two handlers of a generic kind, which a type checker cannot tell apart; here
-    the user has said which of them answers.
+    `|` would reject two handlers of a generic kind, because a type checker cannot distinguish them;
+    here the command line decides between the two.
     """
     if own is None:
         return handlers
@@ -129,7 +135,7 @@ def with_own(handlers: Any, own: Any) -> Any:
 
 
 def show(value: object) -> None:
-    """Print text and bytes as they are, other values as JSON if they can be, nothing for `None`."""
+    """Print text and bytes as they are, other values as JSON if possible, and no `None`."""
     if value is None:
         return
     if isinstance(value, bytes):

@@ -20,12 +20,12 @@ from .children import ChildEnd, NotStarted, end_by, performed
 from .stderr_log import logged
 
 LATE = 124
-"""The status at a deadline: that of timeout(1)."""
+"""The exit status after the deadline, as for timeout(1)."""
 HIGHEST = 255
 LASTING = frozenset({2, 64, 65, 66, 67, 70, 72, 73, 77, 78, 126, 127})
-"""Statuses of failures that last: wrong usage, and those of `sysexits.h`."""
+"""The statuses of permanent failures: wrong usage, and permanent ones of `sysexits.h`."""
 TRANSIENT = frozenset(range(1, 128)) - LASTING
-"""Statuses that are retried by default."""
+"""The statuses that are retried by default."""
 
 
 class Shell(Command[None]):
@@ -38,7 +38,7 @@ class Shell(Command[None]):
 
 
 class CommandFailed(Transient):
-    """A shell command that ended with a status other than 0."""
+    """A shell command has ended with a status other than 0."""
 
     def __init__(self, end: ChildEnd) -> None:
         super().__init__(end)
@@ -76,9 +76,14 @@ def is_rung(text: str) -> bool:
     return text == "FOREVER" or text in {f"N{number}" for number in range(rungs.DEEPEST + 1)}
 
 
-def is_like_a_rung(text: str) -> bool:
-    """Return whether a text is the name of a rung, or a number in its place."""
-    return is_rung(text) or text.isdecimal()
+def is_meant(words: list[str], dashes: bool) -> bool:
+    """Return whether words, which `--` may follow, name a rung and not a program.
+
+    >>> is_meant(["--on", "75", "N3"], True), is_meant(["jobs:copy"], True), is_meant(["3"], False)
+    (True, False, True)
+    """
+    number = any(word.isdecimal() for word in words[:1])
+    return number or any(map(is_rung, words)) or (dashes and not any(":" in one for one in words))
 
 
 def statuses(text: str) -> frozenset[int]:
@@ -108,7 +113,7 @@ def statuses(text: str) -> frozenset[int]:
 
 
 def failed_status(text: str) -> int:
-    """Parse one exit status; return 0 if it is not that of a failure.
+    """Parse one exit status; return 0 if `text` is not the status of a failure.
 
     >>> failed_status("75"), failed_status("256"), failed_status("-1")
     (75, 0, 0)
@@ -162,7 +167,7 @@ def run(args: Namespace, command: tuple[str, ...]) -> int:
     except NotStarted as failure:
         print(printable(str(failure)), file=sys.stderr)
         return failure.status
-    except DeadlineExceeded:  # which is logged
+    except DeadlineExceeded:  # the log reports it
         return LATE
     return 0
 
@@ -172,8 +177,8 @@ def execute(command: Shell) -> None:
 
     Raises:
         NotStarted: the command cannot be run.
-        CommandFailed: its status is not 0.
-        TimeoutError: its time limit is over.
+        CommandFailed: the exit status is not 0.
+        TimeoutError: the time limit is over.
     """
     end = performed(command.words, time_limit())
     if end.late:
@@ -183,7 +188,7 @@ def execute(command: Shell) -> None:
 
 
 def status_of(end: ChildEnd) -> int:
-    """Return the exit status of the last try; end by the same signal if it was passed on."""
+    """Return the exit status of the last try, or end by the signal that was passed on to it."""
     if end.passed_on is not None and end.ended_by is not None:
         return end_by(end.ended_by)
     return end.status

@@ -1,4 +1,4 @@
-"""What `run` reports: the log on standard error, and a failure in one line."""
+"""The reports of `ixbackoff run`: the log on standard error, and a failure in one line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def logged(ends: bool = True) -> Generator[None]:
     """Write the log of runs in this block to standard error, unless logging is configured.
 
     Args:
-        ends: whether the ends of runs are logged as well as their waits.
+        ends: whether to log the ends of runs, and not only their waits.
     """
     if LOGGER.hasHandlers():
         yield

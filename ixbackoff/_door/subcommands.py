@@ -1,4 +1,4 @@
-"""The table of the subcommands of `ixbackoff`: where each is, what it does, what it needs."""
+"""The table of the subcommands of `ixbackoff`: the module, a summary and the extra of each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Subcommand(NamedTuple):
         module: the module with its `main(arguments: list[str]) -> int`, which is imported only
             when the subcommand runs.
         summary: one line for `ixbackoff --help`.
-        extra: the extra that installs the packages it needs beside the core, if it needs any.
+        extra: the extra that installs its further packages, if it needs any.
     """
 
     module: str

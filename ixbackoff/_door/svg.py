@@ -1,4 +1,4 @@
-"""Plans as SVG: time runs to the right, rungs go down."""
+"""Plans as SVG: time from left to right, rungs from top to bottom."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ WIDTH, LEFT, RIGHT, TOP, ROW, BELOW = 600.0, 54.0, 26.0, 92.0, 34.0, 64.0
 LETTER = 8.4
 """The average width of a letter."""
 DOTS = 8
-"""The most tries of a rung that are drawn as dots; of more, the number is written."""
+"""The greatest number of tries that are drawn as dots; a greater number is written."""
 FARTHEST = 4
-"""The latest limit with a line, as a multiple of the end of the plan; a later one has an arrow."""
+"""The latest limit with a line, as a multiple of the plan's end; later limits have an arrow."""
 TICKS = (
     *(base * 10**power for power in range(-3, 1) for base in (1, 2, 5)),
     *(10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400),
@@ -38,9 +38,9 @@ STYLE = """
   .limit { stroke: #1f2328; stroke-width: 2 } .over { stroke: #a40e26; stroke-width: 3 }
   .no { fill: #a40e26; font-weight: 600 }
   @media (prefers-color-scheme: dark) {
-    .page { fill: #0d1117 } text { fill: #f0f6fc } .quiet { fill: #9198a1 }
-    .behind { fill: #0d1117; stroke: #0d1117 } .row, .tick { stroke: #3d444d }
-    .try { fill: #79c0ff; stroke: #0d1117 }
+    .page { fill: #131416 } text { fill: #f0f6fc } .quiet { fill: #9198a1 }
+    .behind { fill: #131416; stroke: #131416 } .row, .tick { stroke: #3d444d }
+    .try { fill: #79c0ff; stroke: #131416 }
     .told, .takes { stroke: #79c0ff } .wait, .down { stroke: #ffa657 }
     .limit { stroke: #f0f6fc } .over { stroke: #ff7b72 } .no { fill: #ff7b72 }
   }
@@ -187,7 +187,7 @@ def label(x1: float, x2: float, y: float, words: str) -> str:
 
 
 def dots(axis: Axis, y: float, rung: PlannedRung) -> Iterator[str]:
-    """Draw the starts of the tries of a rung; a hollow dot if their number is unknown."""
+    """Draw a dot at the start of each try on a rung; a hollow dot if their number is unknown."""
     start = rung.begins
     if rung.tries is None:
         yield f'<circle class="try told" cx="{axis.x(start):.1f}" cy="{y:g}" r="6"/>'

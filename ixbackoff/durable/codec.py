@@ -204,7 +204,7 @@ def decode(held: JSON) -> Any:
 
 
 def decode_data(held: JSON) -> Any:
-    """Make an instance of a dataclass without its `__init__`, which has checked it once."""
+    """Make an instance of a dataclass without calling `__init__`: its fields were checked once."""
     kind = found(held["k"])
     if not is_dataclass(kind) or not isinstance(kind, type):
         raise Unrecordable(f"{held['k']} is not a dataclass any more.")
@@ -217,8 +217,8 @@ def decode_data(held: JSON) -> Any:
 def encode_failure(failure: BaseException, depth: int = 0) -> JSON:
     """Return an exception as JSON, without its traceback.
 
-    An exception that cannot be decoded is encoded as an instance of its nearest base class that
-    can, with a note. So the base classes in `on=` still match it.
+    If the exception could not be decoded, it is encoded as an instance of its nearest base class
+    that could, with a note. So `on=` with a base class chooses it as before.
     """
     for kind in failure.__class__.__mro__:
         if not issubclass(kind, Exception):
@@ -267,9 +267,9 @@ def state_of(failure: BaseException) -> dict[str, Any]:
 
 
 def arguments(failure: BaseException) -> tuple[Any, ...]:
-    """Return the arguments of an exception, those of `__reduce__` included.
+    """Return the arguments from which `__reduce__` makes an exception again, or else its `args`.
 
-    For example, `args` of an `OSError` lacks the file name.
+    For example, the `args` of an `OSError` lack the file name.
     """
     reduced: Any = failure.__reduce__()
     made, given = reduced[:2]

@@ -1,7 +1,7 @@
-"""Milliseconds in SQLite: DBOS queries them by a function of SQLite 3.42, for older versions.
+"""The time in milliseconds for SQLite before version 3.42, which added the function for it.
 
 On Python 3.12 and later DBOS relies on that function. Debian 12, and images that are built on it,
-have SQLite 3.40, which answers NULL.
+have SQLite 3.40, where the function returns NULL.
 """
 
 from __future__ import annotations

@@ -196,23 +196,23 @@ class Store:
         found = self._client.list_workflows(
             name=DBOS_NAME, workflow_id_prefix=run, load_input=False
         )
-        mine = [one for one in found if run_of(one.workflow_id) == run]
-        return sorted(mine, key=lambda one: int(one.workflow_id.partition(SEPARATOR)[2] or 0))
+        mine = [status for status in found if run_of(status.workflow_id) == run]
+        return sorted(mine, key=lambda status: int(status.workflow_id.partition(SEPARATOR)[2] or 0))
 
     def recent(self, limit: int) -> list[str]:
         """Return the ids of the newest runs, the newest first."""
         found = self._client.list_workflows(
             name=DBOS_NAME, sort_desc=True, load_input=False, load_output=False
         )
-        runs = dict.fromkeys(run_of(one.workflow_id) for one in found)
+        runs = dict.fromkeys(run_of(status.workflow_id) for status in found)
         return list(runs)[:limit]
 
     def forget(self, run: str) -> bool:
         """Delete a run and its journal; if the run has not ended, do nothing and return false."""
         segments = self.segments(run)
-        if not segments or any(one.status in ACTIVE for one in segments):
+        if not segments or any(status.status in ACTIVE for status in segments):
             return False
-        self._client.delete_workflows([one.workflow_id for one in segments])
+        self._client.delete_workflows([status.workflow_id for status in segments])
         return True
 
     def last(self, run: str) -> WorkflowStatus | None:
@@ -281,26 +281,26 @@ class Store:
     def resumed(self) -> dict[str, list[WorkflowStatus]]:
         """Return the resumed segments that are not enqueued yet, by the worker of each."""
         found: dict[str, list[WorkflowStatus]] = {}
-        for one in self._client.list_workflows(
+        for status in self._client.list_workflows(
             name=DBOS_NAME,
             status="CANCELLED",
             attributes={RESUMES: True},
             load_input=False,
             load_output=False,
         ):
-            if not is_cancelled(one):
-                found.setdefault(one.executor_id or "", []).append(one)
+            if not is_cancelled(status):
+                found.setdefault(status.executor_id or "", []).append(status)
         return found
 
-    def enqueue_resumed(self, one: WorkflowStatus) -> None:
+    def enqueue_resumed(self, status: WorkflowStatus) -> None:
         """Enqueue a resumed segment, unless it was paused again."""
-        queue = queue_of((one.attributes or {})["workflow"])
-        self._client.resume_workflow(one.workflow_id, queue_name=queue)
-        (now,) = self._client.list_workflows(workflow_ids=[one.workflow_id], load_input=False)
+        queue = queue_of((status.attributes or {})["workflow"])
+        self._client.resume_workflow(status.workflow_id, queue_name=queue)
+        (now,) = self._client.list_workflows(workflow_ids=[status.workflow_id], load_input=False)
         if is_cancelled(now) or not is_resumed(now):
-            self._client.cancel_workflows([one.workflow_id])
+            self._client.cancel_workflows([status.workflow_id])
         else:
-            self._mark(one, RESUMES, False)
+            self._mark(status, RESUMES, False)
 
     def owned(self, run: str, segment: int, owner: str) -> bool:
         """Return whether `owner` is the ownership token of a segment, see `owner_of`."""
@@ -311,7 +311,7 @@ class Store:
         found = self._client.list_workflows(
             name=DBOS_NAME, status="PENDING", load_input=False, load_output=False
         )
-        return {one.executor_id for one in found if one.executor_id is not None}
+        return {status.executor_id for status in found if status.executor_id is not None}
 
     def enqueue_again(self, worker: str) -> int:
         """Put the runs of a dead worker back in their queues; return their number."""
@@ -330,9 +330,9 @@ class Store:
         """
         if self.enqueue_one(segment, owner):
             return
-        for one in self._client.list_workflows(workflow_ids=[segment], load_input=False):
-            if one.executor_id == worker and has_no_end(one):
-                self._rewind(one)
+        for status in self._client.list_workflows(workflow_ids=[segment], load_input=False):
+            if status.executor_id == worker and has_no_end(status):
+                self._rewind(status)
 
     def enqueue_one(self, segment: str, owner: str) -> bool:
         """Put a segment back in its queue; return false if `owner` no longer owns it."""
@@ -367,8 +367,8 @@ class Store:
         active = True
         while active:
             found = self.segments(run)
-            for one in found:
-                self._mark(one, CANCELLED, True)
+            for status in found:
+                self._mark(status, CANCELLED, True)
             active = self._cancel_active(found)
 
     def pause(self, run: str) -> None:
@@ -376,17 +376,17 @@ class Store:
         active = True
         while active:
             found = self.segments(run)
-            for one in found:
-                if is_resumed(one):
-                    self._mark(one, RESUMES, False)
+            for status in found:
+                if is_resumed(status):
+                    self._mark(status, RESUMES, False)
             active = self._cancel_active(found)
 
-    def _mark(self, one: WorkflowStatus, attribute: str, given: bool) -> None:
-        self._client.update_workflow_attributes(one.workflow_id, {attribute: given}, merge=True)
+    def _mark(self, status: WorkflowStatus, attribute: str, given: bool) -> None:
+        self._client.update_workflow_attributes(status.workflow_id, {attribute: given}, merge=True)
 
     def _cancel_active(self, segments: list[WorkflowStatus]) -> bool:
         """Cancel the active segments; return whether there are any, which may have successors."""
-        active = [one.workflow_id for one in segments if one.status in ACTIVE]
+        active = [status.workflow_id for status in segments if status.status in ACTIVE]
         if active:
             self._client.cancel_workflows(active)
         return bool(active)

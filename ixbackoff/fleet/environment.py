@@ -29,7 +29,7 @@ class Running(Protocol):
         """Run the program from its beginning."""
 
     def close(self) -> None:
-        """Close what still runs at the end of the simulation."""
+        """Close the generators of the client, at the end of the simulation."""
 
 
 Done: TypeAlias = Callable[[Any, Any, BaseException | None], None]

@@ -15,7 +15,7 @@ class Second(NamedTuple):
     Attributes:
         asked: the requests that clients sent.
         answered: the requests answered while the client waited.
-        failed: the failed requests, those that took too long included.
+        failed: the failed requests, including requests that took too long.
         late: the failed requests that took too long.
         well: the runs that succeeded.
         gave_up: the runs that failed.

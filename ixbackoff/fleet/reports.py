@@ -32,7 +32,7 @@ class Report(NamedTuple):
             outage.
         after: the runs that succeeded per second, after the outage.
         asked: the requests per second, in the second half of the time before the outage.
-        most: the most requests in a second.
+        most: the greatest number of requests in a second.
         second: the number of that second.
         recovered: the seconds from the end of the outage to the recovery; `None` without one.
         unserved: the share of the clients that had a failed run.

@@ -110,9 +110,9 @@ def simulate(
             shorten waits is allowed here.
         within: the seconds that each run of the program has in all, or a timedelta; by default
             those of the program.
-        budget: returns the budget of the client with a number: a budget of its own, or one for
-            all clients; by default that of the program.
-        breaker: returns the circuit breaker of a client, in the same way.
+        budget: a function from the number of a client to its budget, which clients may share; by
+            default that of the program.
+        breaker: a function from the number of a client to its circuit breaker, in the same way.
         think: the mean seconds, exponentially distributed, before the first run of a client and
             between two runs; `None`: each client runs the program once, at the beginning.
         outages: the intervals in which all services are stopped; they must not overlap.
@@ -206,8 +206,8 @@ def simulate_many(
             this process, and nothing is pickled.
         executor: a `concurrent.futures.Executor` instead of worker processes; it is not shut down.
         watch: called with each seed and its outcome as they arrive, in any order.
-        budget: returns a new budget at each call: the seeds would share one that it stores.
-        breaker: returns a new circuit breaker at each call.
+        budget: must return a new budget at each call; otherwise the seeds would share it.
+        breaker: must return a new circuit breaker at each call.
 
     Raises:
         ValueError: as `simulate` and `each_seed`.

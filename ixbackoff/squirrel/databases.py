@@ -80,7 +80,7 @@ class Database(Protocol):
         ...
 
     def read(self, statement: str, values: Mapping[str, object], /) -> Sequence[Any] | None:
-        """Return the rows of a statement, in any thread; `None` if only the writing one may read.
+        """Return the rows of a statement in any thread; `None` if only the writing thread may read.
 
         Raises:
             DatabaseError: the database fails.

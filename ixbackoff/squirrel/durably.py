@@ -6,6 +6,7 @@ import os
 from argparse import Namespace
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy.engine import make_url
@@ -26,13 +27,13 @@ from .handling import Handlers, answering
 from .index import Index
 from .inputs import BadLine, name_of, resources_of
 from .jobs import Jobs
-from .keeping import Options, options_of, summary_of
+from .keeping import Options, line_of, options_of, summary_of
 from .pipeline import Places
 from .resuming import Runs, digest, workflow_for
 from .sealing import PREFIX
 from .sqlite import is_in_memory, path_of
 from .storage import Storage, opened_index, storage_of, store_checked
-from .summary import Summary, SummaryLine
+from .summary import Summary
 
 FILE = "runs.sqlite"
 
@@ -45,7 +46,7 @@ def keep_named_durably(words: Namespace) -> int:
         OSError: a folder cannot be written to.
         IndexBroken: the index cannot be used.
         IndexUnavailable: the index cannot be reached.
-        ImportError: a package is missing; the error says what to install.
+        ImportError: a package is missing; the error names the extra to install.
     """
     resources = resources_of(words)
     database = database_of(words.folder) if words.database is None else words.database
@@ -123,8 +124,8 @@ def keep_durably(
         opened_index(storage.index, options.schedule, display) as index,
         opened_runs(storage, index, database, options, display) as runs,
     ):
-        stop = summary.stop
-        jobs = Jobs(resources, name_of, lambda item: line_of(item, runs), summary.take, stop, 0.0)
+        keep, stop = partial(line_of, runs.line), summary.stop
+        jobs = Jobs(resources, name_of, keep, summary.take, stop, ending=0.0)
         try:
             display.begin()
             jobs.run(options.jobs)
@@ -134,13 +135,6 @@ def keep_durably(
             display.close()
             summary.end()
         runs.forget()
-
-
-def line_of(item: Resource | BadLine, runs: Runs) -> SummaryLine:
-    """Keep a resource; return its line of the summary."""
-    if isinstance(item, BadLine):
-        return SummaryLine(item.place, item.message)
-    return runs.line(item)
 
 
 @contextmanager

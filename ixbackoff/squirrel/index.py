@@ -187,7 +187,7 @@ class Index:
         return f"{name}/{beginning_in(place, self._mark)}"
 
     def _swapped(self, execute: Execute, command: Swap) -> bool:
-        """Swap in one transaction, after locking the claim, so that nobody can doom it."""
+        """Swap in one transaction, which locks the claim first, so that no squirrel can doom it."""
         resource, place, expected, copy = (
             command.resource,
             command.place,

@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from threading import Event, Lock
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -75,7 +76,7 @@ def keep_named(words: Namespace) -> int:
         OSError: a folder cannot be written to.
         IndexBroken: the index cannot be used.
         IndexUnavailable: the index cannot be reached.
-        ImportError: a package is missing; the error says what to install.
+        ImportError: a package is missing; the error names the extra to install.
     """
     summary = summary_of(words)
     display = Display(words.verbose, summary.progress)
@@ -131,23 +132,19 @@ def keep_all(
             parts = Parts(
                 interpreter, places, files, options, OriginBudgets(), summary.stop, display
             )
-            jobs = Jobs(
-                resources, name_of, lambda item: line_of(item, parts), summary.take, summary.stop
-            )
-            jobs.run(options.jobs)
+            keep = partial(line_of, partial(keep_one, parts))
+            Jobs(resources, name_of, keep, summary.take, summary.stop).run(options.jobs)
     finally:  # after Ctrl-C, too
         display.close()
         summary.end()
 
 
-def line_of(item: Resource | BadLine, parts: Parts) -> SummaryLine:
-    """Keep a resource; return its line of the summary."""
-    if isinstance(item, BadLine):
-        return SummaryLine(item.place, item.message)
-    return keep_one(item, parts)
+def line_of(keep: Callable[[Resource], SummaryLine], item: Resource | BadLine) -> SummaryLine:
+    """Keep a resource by `keep`; return its line of the summary."""
+    return SummaryLine(*item) if isinstance(item, BadLine) else keep(item)
 
 
-def keep_one(resource: Resource, parts: Parts) -> SummaryLine:
+def keep_one(parts: Parts, resource: Resource) -> SummaryLine:
     """Run the pipeline for a resource; return its line of the summary."""
     waits: list[float] = []
 

@@ -18,7 +18,7 @@ def compared(left: object, right: object) -> list[str] | None:
     """Write two plans, or two traces, side by side, and mark the lines that differ.
 
     A trace is a list of commands or of `Performed`. Returns `None` for other objects. The first
-    line is what the test asserts.
+    line is the assertion of the test, in words.
 
     >>> from ixbackoff import N1, N2, Log, at, plan
     >>> once_more, twice_more = (plan(at(rung).retry(Log("try"))) for rung in (N1, N2))

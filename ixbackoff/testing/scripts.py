@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from .._words.checks import finite
 from typing import Any, Generic, TypeVar, cast, overload
 
+from .._words.checks import finite
 from .._words.commands import Command
 
 __tracebackhide__ = True

@@ -134,7 +134,7 @@ def test_an_engine_that_is_closed_begins_nothing_and_waits_for_nothing(tmp_path:
         thread.start()
         time.sleep(0.2)
     thread.join(5)
-    said = "This engine is closed, so run slow continues in the next one: make another one"
+    said = "This engine is closed, so run slow continues in the next engine: make another one"
     assert [said in str(error) for error in waiting] == [True]
     with pytest.raises(Misuse, match="This engine is closed, so run x was not started"):
         engine.start_with_id("x", nap)

@@ -72,7 +72,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "an outage of no time": ({"outages": [Outage(1, 0)]}, ValueError, "is not within"),
     "an outage that is none": ({"outages": [Outage(float("nan"), 1)]}, ValueError, "not within"),
     "overlapping outages": (
-        {"outages": [Outage(3, 2), Outage(1, 3)]}, ValueError, "before the one before it is over"),
+        {"outages": [Outage(3, 2), Outage(1, 3)]}, ValueError, "begins during an earlier outage"),
     "a service that cannot stop": (
         {"services": Scripted([[(1.0, 1)]]).serves(Ask), "outages": [Outage(1, 1)]},
         Misuse, "ScriptedServing cannot stop"),
@@ -92,7 +92,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
         {"services": BoundedQueue(1, 1.0)}, Misuse, "say what they serve, with service.serves"),
     "a budget that is none": (
         {"budget": RetryBudget(3)}, Misuse, "give a function from the number"),
-    "a budget that makes none": ({"budget": lambda _: 3}, Misuse, "is not a budget"),
+    "a budget that makes none": ({"budget": lambda _: 3}, Misuse, "budget= returned 3"),
 }  # fmt: skip
 
 

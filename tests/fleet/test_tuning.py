@@ -102,7 +102,7 @@ def test_it_says_that_no_ladder_is_so_long(capsys: pytest.CaptureFixture[str]) -
     assert fleet(["tune", *SOURCES, "--seed", "3", "--seeds", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(
-        "ladder    36 waits would be needed for 30 s, and the deepest is N20"
+        "ladder    36 waits would be needed for 30 s, and the deepest ladder is N20"
     )
     assert lines[1] == "schedule  thain(timeout=0.01, maximum=1)"
     assert "990.1 failed requests/s" in lines[2]

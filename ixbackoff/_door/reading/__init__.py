@@ -1,1 +1,1 @@
-"""The errors of type checkers: found in their output, parsed, and explained."""
+"""The errors of type checkers: their parsing and their explanations."""

@@ -11,10 +11,12 @@ APPLY = ("map", "expect", "then", "bind", "or_bind")
 
 
 def arguments(parsed: Parsed) -> Explanation | None:
-    """Explain arguments that `call` passes on, and that the function does not take."""
+    """Explain arguments that a function such as `call` passes on to one that does not take them."""
     if parsed.method == "__call__" and parsed.owner != "Backoff":
         return None
     if parsed.method not in PASS_ON or parsed.sort not in ("argument", "missing", "surplus"):
+        return None
+    if parsed.sort == "missing" and not parsed.argument:
         return None
     if parsed.sort == "argument" and ("Callable[" in parsed.wanted or "-> " in parsed.wanted):
         return not_a_function(parsed)

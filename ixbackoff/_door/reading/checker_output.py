@@ -25,7 +25,7 @@ RULE = re.compile(r"(?P<message>.*?) \((?P<code>report\w+)\)$", re.DOTALL)
 COLOURS = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\|\x1b\(B")
 SUMMARY = re.compile(r"(?:Found \d+ |Success: )")
 LONGEST = 60
-"""The most lines of one wrapped message of mypy."""
+"""The greatest number of lines in a wrapped message of mypy."""
 
 
 class Error(NamedTuple):
@@ -33,8 +33,8 @@ class Error(NamedTuple):
 
     Attributes:
         column: the column, from 1; 0 if the checker does not report it.
-        code: the checker's name of the error.
-        lines: its lines in the output.
+        code: the checker's code for the error.
+        lines: the lines of the error in the output.
     """
 
     file: str
@@ -69,7 +69,7 @@ def error(match: re.Match[str], message: str, code: str) -> Error:
 
 
 def of_mypy(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
-    """Parse an error of mypy or zuban with its notes, or a concise one of ty."""
+    """Parse an error of mypy or zuban with its notes, or a concise error of ty."""
     concise = TY_CONCISE.fullmatch(plain[here])
     if concise is not None:
         if concise["severity"] != "error":
@@ -96,9 +96,9 @@ def of_mypy(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
 
 
 def head_of(plain: Sequence[str], here: int) -> tuple[re.Match[str] | None, int]:
-    """Match the first line of a report of mypy; return the number of the next line, too.
+    """Match the first line of an error of mypy; return the match, and the number of the next line.
 
-    In pretty output a long path has a line of its own.
+    In pretty output a long path is on a line of its own.
     """
     head = MYPY.fullmatch(plain[here])
     if head is None and PATH.fullmatch(plain[here]) and here + 1 < len(plain):
@@ -112,7 +112,10 @@ def is_rest_of_a_note(plain: Sequence[str], here: int) -> bool:
 
 
 def unwrapped(plain: Sequence[str], begun: int, message: str) -> tuple[str, int, bool]:
-    """Join a message that mypy has wrapped; return the line after the source below it, too."""
+    """Join a message that mypy may have wrapped over several lines.
+
+    Return the message, the number of the line after it and its source, and whether it was wrapped.
+    """
     end, text = begun, message
     while not CODE.fullmatch(text) and end < min(begun + LONGEST, len(plain)):
         if head_of(plain, end)[0] or SUMMARY.match(plain[end]) or not plain[end].strip():
@@ -140,7 +143,7 @@ def of_pyright(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
 
 
 def of_ty(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
-    """Parse an error of ty with its source, up to the empty line behind it."""
+    """Parse an error of ty with its source, up to the empty line after it."""
     head = TY.fullmatch(plain[here])
     arrow = ARROW.fullmatch(plain[here + 1]) if here + 1 < len(plain) else None
     if head is None or arrow is None or head["severity"] != "error":
@@ -157,7 +160,7 @@ def of_ty(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
 
 
 def between(operator: str, lines: Sequence[str]) -> str:
-    """Write the operands that ty draws in one line; ty draws the right one first."""
+    """Write an operator with its operands in one line; ty prints the right operand first."""
     types = [one[1] for line in lines if (one := re.search(r"(?:Has|have) type `(.+)`", line))]
     if not types:
         return f"Unsupported `{operator}` operation"

@@ -1,4 +1,4 @@
-"""Explanations of sealed classes: their values are not made, changed or derived from by hand."""
+"""Explanations of sealed classes: no calls, no subclasses, and no changes of their values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def made_by_hand(parsed: Parsed) -> Explanation | None:
     name = shown(parsed.it).name if abstract else parsed.owner or parsed.method
     name = parsed.method if parsed.method in MADE else name
     if name == "Schedule" or name not in MADE:
-        return refused("It", "Begin with at(N3), do(...), backoff(N3) or .handled_by(function).")
+        return refused(
+            "This value", "Begin with at(N3), do(...), backoff(N3) or .handled_by(function)."
+        )
     return refused(name, MADE[name])
 
 
@@ -59,11 +61,11 @@ def derived(parsed: Parsed) -> Explanation | None:
 
 
 def changed(parsed: Parsed) -> Explanation | None:
-    """Explain a value that is changed, or a method that cannot be overridden."""
+    """Explain a change of an immutable value, or an override of a final method."""
     if parsed.sort == "set" and parsed.owner in READ_ONLY:
         return Explanation(
             "sealed",
-            f"{parsed.argument} of a {parsed.owner} cannot be set: its values are immutable.",
+            f"{parsed.argument} of a {parsed.owner} cannot be set: its attributes are immutable.",
             "Make a new one.",
         )
     if parsed.sort == "overridden" and parsed.argument in (

@@ -1,4 +1,4 @@
-"""Explanations of a declared type that differs from that of the program."""
+"""Explanations of declared types that differ from the type of the program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Differs(NamedTuple):
 
 
 def another_program(parsed: Parsed) -> Explanation | None:
-    """Explain a program where another type of program is expected."""
+    """Explain a program whose type differs from the expected one."""
     if not (is_program(parsed.it) and is_program(parsed.wanted)):
         return None
     it, wanted = shown(parsed.it).inner, shown(parsed.wanted).inner
@@ -42,7 +42,7 @@ def another_program(parsed: Parsed) -> Explanation | None:
 
 
 def rung_differs(it: Inner, wanted: Inner, at: int, verb: str) -> list[Differs]:
-    """Compare where two programs start, or where they end."""
+    """Compare the first rungs of two programs, or their last ones."""
     if len(it) <= at or len(wanted) <= at or it[at] == wanted[at]:
         return []
     if depth(it[at]) is not None and depth(it[at]) == depth(wanted[at]):
@@ -56,7 +56,7 @@ def rung_differs(it: Inner, wanted: Inner, at: int, verb: str) -> list[Differs]:
 
 
 def row_differs(it: Inner, wanted: Inner) -> list[Differs]:
-    """Find the commands that a type does not name."""
+    """Find the commands that the expected type does not name."""
     if len(wanted) == 3:  # pyrefly leaves the default out
         wanted = (*wanted, "Standard")
     if len(it) < 4 or len(wanted) < 4 or (wanted[3] in UNKNOWN and wanted[3] != "Never"):
@@ -64,7 +64,7 @@ def row_differs(it: Inner, wanted: Inner) -> list[Differs]:
     more = [one for one in members(it[3]) if one not in members(wanted[3])]
     if not more:
         return []
-    standard = members(wanted[3]) == members("Standard")  # the default, which no one declared
+    standard = members(wanted[3]) == members("Standard")  # the default, so it is not declared
     row = " | ".join(members(it[3]) if standard else [*members(wanted[3]), *more])
     text = f"may issue {' and '.join(more)}, which the type does not name"
     return [Differs(text, f"Declare the commands {row}.")]
@@ -78,7 +78,7 @@ def value_differs(it: Inner, wanted: Inner) -> list[Differs]:
 
 
 def moved(verb: str, here: int | None, there: int | None, name: str) -> str:
-    """Say how to move from a rung to the expected one."""
+    """Return the advice how to move from one rung to the expected one."""
     if verb == "starts":
         return f"Start it with at({name}), or declare another type."
     if here is None or there is None:
@@ -93,7 +93,7 @@ def moved(verb: str, here: int | None, there: int | None, name: str) -> str:
 
 
 def another_rung(parsed: Parsed) -> Explanation | None:
-    """Explain a rung where another one is expected."""
+    """Explain a rung that differs from the expected one."""
     pattern = r"type\[(.*)\]"
     it, wanted = re.fullmatch(pattern, parsed.it), re.fullmatch(pattern, parsed.wanted)
     if parsed.sort != "value" or it is None or wanted is None:
@@ -109,7 +109,7 @@ def another_rung(parsed: Parsed) -> Explanation | None:
 
 
 def not_a_type(parsed: Parsed) -> Explanation | None:
-    """Explain a type of a program or of a rung that is written wrongly."""
+    """Explain a wrong annotation of a program or a rung."""
     generic = parsed.owner or parsed.method
     if parsed.sort == "parameter" and generic in ("Program", "Succ", "Rung"):
         return Explanation(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..amounts import counted
 from .explanation import Explanation
-from .methods import DOWN, RETRIES, TO_N0
+from .methods import RETRIES
 from .printed import (
     UNKNOWN,
     answer,
@@ -19,9 +19,7 @@ from .printed import (
 from .wordings import Parsed
 
 EFFECT = ("CommandOrAttempt", "Alone", "Effect")
-PROGRAMS_ONLY = (*DOWN, *TO_N0, "bind", "or_bind")
 CONTEXT = ("", "__enter__", "__aenter__", "__exit__", "__aexit__")
-ATTEMPTS_ONLY = ("limit", "guarded", "expect")
 
 
 def tried(parsed: Parsed) -> Explanation | None:
@@ -48,17 +46,15 @@ def tried(parsed: Parsed) -> Explanation | None:
 
 
 def listed(parsed: Parsed, wanted: str) -> Explanation | None:
-    """Explain an item in a list that is not an effect."""
+    """Explain a list with an item that is not an effect."""
     if shown(wanted).name not in EFFECT:
         return None
     inner = shown(parsed.it).inner
     if shown(parsed.it).name in ("list", "tuple", "set") and inner:
-        one = parsed._replace(it=inner[0], owner="")
-        return (
-            a_program(one, inner[0], False)
-            if is_program(inner[0])
-            else neither(one, inner[0], wanted)
-        )
+        item = parsed._replace(it=inner[0], owner="")
+        if is_program(inner[0]):
+            return a_program(item, inner[0], False)
+        return neither(item, inner[0], wanted)
     return Explanation(
         "not-a-command",
         f"{parsed.method}(...) takes a list of commands and attempts, and this is "
@@ -117,7 +113,7 @@ def neither(parsed: Parsed, given: str, wanted: str) -> Explanation:
     return Explanation(
         "not-a-command",
         f"{takes}, and this is {described(given)}.",
-        "Give a command such as Download(url, path), do(...), or what an @attempt function makes.",
+        "Give a command such as Download(url, path), do(...), or a call of an @attempt function.",
     )
 
 
@@ -144,12 +140,12 @@ def known(row: str) -> bool:
 
 def several(parsed: Parsed) -> Explanation | None:
     """Explain an effect that `all_of` cannot perform."""
-    if parsed.sort not in ("overload", "option") or parsed.method != "all_of":
+    if parsed.sort not in ("overload", "option") or parsed.method != "all_of" or not parsed.it:
         return None
     if "Program[" in parsed.it:
         given = "one of these is a program, which waits by itself"
     else:
-        given = f"this is {described(parsed.it)}" if parsed.it else "nothing is given"
+        given = f"this is {described(parsed.it)}"
     return Explanation(
         "retry-in-an-attempt" if "Program[" in parsed.it else "not-a-command",
         f"all_of(...) performs commands and attempts, and {given.replace(chr(34), '')}.",
@@ -211,7 +207,7 @@ def decorated(parsed: Parsed) -> Explanation | None:
 
 
 def not_called(name: str, step: str) -> Explanation:
-    """Explain a step on a function that makes a program, in place of the program."""
+    """Explain a step on a function that makes a program: the function is not called."""
     return Explanation(
         "no-such-step",
         f"{name} is a function that makes a program, and here it is not called.",
@@ -226,18 +222,6 @@ def missing_step(parsed: Parsed) -> Explanation | None:
     owner = shown(parsed.it.removesuffix("*")).name
     if owner == "Program" and parsed.argument == "__iter__":
         return yielded(parsed._replace(sort="yielded"))
-    if owner == "Program" and parsed.argument in ATTEMPTS_ONLY:
-        return Explanation(
-            "no-such-step",
-            f"A program has no .{parsed.argument}(...): that is a step of an attempt.",
-            f"Write .retry(do(command).{parsed.argument}(...)).",
-        )
-    if owner == "Attempt" and parsed.argument in PROGRAMS_ONLY:
-        return Explanation(
-            "no-such-step",
-            f"An attempt has no .{parsed.argument}(...): it is on no rung, and does not wait.",
-            "Write at(N3).retry(attempt) to retry it, or .then(...) to continue it.",
-        )
     if owner == "Backoff" and parsed.argument in CONTEXT:
         word = "async " if parsed.argument.startswith("__a") else ""
         return Explanation(

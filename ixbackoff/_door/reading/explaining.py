@@ -1,4 +1,4 @@
-"""The explanation of a message, by the first module of this room that knows it."""
+"""The explanation of a message, by the first function that recognizes the message."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ EXPLAIN: tuple[Callable[[Parsed], Explanation | None], ...] = (
     *misplaced.MISPLACED,
     joints.bound,
     not_a_rung.not_a_rung,
-    not_a_rung.without_a_rung,
     declared.another_program,
     declared.another_rung,
     declared.not_a_type,
@@ -46,17 +45,15 @@ EXPLAIN: tuple[Callable[[Parsed], Explanation | None], ...] = (
     missing_handlers.shared_handler,
     missing_handlers.without_interpreter,
     missing_handlers.answered,
-    options.seconds,
     options.option,
     options.overloaded_option,
-    options.no_such_option,
     callables.arguments,
     callables.applied,
     classes.made_by_hand,
     classes.derived,
     classes.changed,
 )
-"""Functions that each explain one family of mistakes, and return `None` for other messages."""
+"""Functions each of which explains one kind of mistake, and returns `None` for other messages."""
 
 
 def explanations(message: str, method: str = "") -> Iterator[tuple[Parsed, Explanation]]:
@@ -69,7 +66,7 @@ def explanations(message: str, method: str = "") -> Iterator[tuple[Parsed, Expla
 
     Args:
         message: the message.
-        method: the method that is called, for a message that does not name it.
+        method: the called method, for a message that does not name it.
     """
     for one in parse(message):
         read = one if one.method else one._replace(method=method)

@@ -12,9 +12,9 @@ class Sketch(NamedTuple):
 
     Attributes:
         start: the rung where a program starts.
-        end: the rung where it ends.
+        end: the rung where the program ends.
         other: the rung where it should end, or where the next program starts.
-        note: the note at that other rung.
+        note: the note at `other`.
     """
 
     start: int
@@ -29,7 +29,7 @@ class Explanation(NamedTuple):
     Attributes:
         code: the name of the mistake; `ixbackoff explain CODE` prints its page.
         sentence: the mistake.
-        fix: the advice what to write.
+        fix: the correction to write.
         ladder: a drawing, if the rungs are known.
     """
 
@@ -40,7 +40,7 @@ class Explanation(NamedTuple):
 
 
 def drawing(ladder: Sketch) -> list[str]:
-    """Draw rungs, the highest first; of a long ladder only those with a note.
+    """Draw rungs, the highest first; of a long ladder only the rungs with notes.
 
     >>> print(*drawing(Sketch(2, 1, other=2)), sep="\\n")
     N2   *    <- and this would continue here

@@ -1,8 +1,7 @@
-"""Errors with their explanations, each once, completed from the source."""
+"""Errors with their explanations, without repetitions, completed from the source."""
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -15,7 +14,6 @@ from .explanation import Explanation
 from .ladders import no_wait_left, open_program
 from .methods import DOWN, RUNS
 from .missing_handlers import joined_for
-from .options import counted_in_rungs
 from .printed import answer, is_program
 from .rows import makes_a_program, run_with_joined_handlers, type_with_its_row
 from .sources import Place, Source
@@ -26,16 +24,17 @@ UNMISTAKABLE = re.compile(
     r"CommandOrAttempt\[|\bSucc\[|Program\[N\d|no_wait_is_left_at|it_is_open_finish_it"
     r"|only_retry_resume|only_Z_Succ_and_Forever"
 )
-"""Parts of messages that occur only for code that uses ixbackoff."""
+"""Parts of messages that occur only in messages about code that uses ixbackoff."""
 
 SURE = re.compile(
     rf"{UNMISTAKABLE.pattern}|float \| timedelta|Schedule \| None|RetryBudget \| None"
     r"|CircuitBreaker \| None|Event \| None|Predicate|Interpreter\[|Rung\[|ixbackoff\."
     r"|_sealed|_no_instances|Do\["
 )
-"""Parts of messages about functions of ixbackoff that hardly ever occur for others."""
+"""Parts of messages that hardly ever occur in messages about functions of other packages."""
 RUNGS = ("Z", "Succ", "Forever")
 OF_FUNCTIONS = ("argument", "missing", "surplus", "overload", "option")
+OF_CALLS = ("no-such-option", "wrong-arguments")
 STEPS = ("run", "run_async", "do", "then", "retry", "resume", "or_else", "bind", "end")
 CLASSES = {
     *("Program", "Attempt", "Command", "Interpreter", "AsyncInterpreter", "Backoff", "Nat"),
@@ -81,18 +80,17 @@ def findings(
 
 
 def is_other_end(before: Finding, finding: Finding) -> bool:
-    """Return whether `with` lacks `__exit__`, where `before` says that it lacks `__enter__`."""
+    """Return whether a finding is a second half: of a `with`, or of the arguments of one call."""
     first, second = before.error, finding.error
     return (
         before.explanation == finding.explanation
         and (first.file, first.line) == (second.file, second.line)
-        and "enter__" in first.message
-        and "exit__" in second.message
+        and (finding.explanation.code in OF_CALLS or "enter__" in first.message)
     )
 
 
 def halves(error: Error) -> Iterator[tuple[str, int, str, str]]:
-    """Yield the types in an error about a lambda: mypy reports its body, and the lambda itself."""
+    """Yield the types in an error, to recognize the two errors of mypy about one lambda."""
     for one in parse(error.message):
         yield error.file, error.line, answer(one.it), answer(one.wanted)
 
@@ -118,7 +116,7 @@ def found(error: Error, source: Source) -> Finding | None:
 
 
 def uncalled(error: Error, source: Source) -> Explanation | None:
-    """Explain a step on a function that makes a program and is not called."""
+    """Explain a step on a function that makes a program: the function is not called."""
     for one in parse(error.message):
         if one.sort == "attribute" and one.argument in STEPS:
             name = source.before_attribute(error.line, one.argument)
@@ -128,7 +126,7 @@ def uncalled(error: Error, source: Source) -> Explanation | None:
 
 
 def is_a_consequence(error: Error, source: Source) -> bool:
-    """Return whether a call fails only because `@backoff` above its function has no rung."""
+    """Return whether an error only follows from a `@backoff` without a rung."""
     calls = {name for _, name in source.calls(error.line)} & source.decorated_without_a_rung
     return bool(calls) and any(
         one.sort in OF_FUNCTIONS and one.method in ("", "__call__") for one in parse(error.message)
@@ -136,7 +134,7 @@ def is_a_consequence(error: Error, source: Source) -> bool:
 
 
 def is_ours(one: Parsed, error: Error, source: Source) -> bool:
-    """Return whether the error is about a function of ixbackoff, not one of the same name."""
+    """Return whether an error is about a function of ixbackoff, and not another of that name."""
     if one.sort not in OF_FUNCTIONS or SURE.search(error.message):
         return True
     if one.owner in CLASSES or one.method in RUNGS:
@@ -147,7 +145,7 @@ def is_ours(one: Parsed, error: Error, source: Source) -> bool:
 def drawn(
     explanation: Explanation, error: Error, source: Source
 ) -> tuple[Explanation, Place | None]:
-    """Complete an explanation with rungs and commands of the source; return its place, too."""
+    """Complete an explanation with rungs and commands from the source; return it and its place."""
     method = next((one.method for one in parse(error.message) if one.method), "")
     if explanation.code == "no-wait-left":
         step = source.only_step(error.line, DOWN, at_n0=True)
@@ -161,8 +159,6 @@ def drawn(
         step = source.only_step(error.line, RUNS, at_n0=False)
         if step is not None:
             return open_program(step[0]), step[1]
-    if explanation.code == "no-such-option":
-        return with_its_number(explanation, error, source), None
     if explanation.code == "no-handler":
         wanted = run_with_joined_handlers(source, error.line)
         named = (joined_for(one, wanted) for one in parse(error.message) if wanted)
@@ -173,19 +169,8 @@ def drawn(
     return explanation, None
 
 
-def with_its_number(explanation: Explanation, error: Error, source: Source) -> Explanation:
-    """Name the rung for the number that an option such as `max_tries=5` is given."""
-    names = [one.argument for one in parse(error.message) if one.sort == "surplus"]
-    for node, _ in source.calls(error.line):
-        for keyword in node.keywords:
-            value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
-            if keyword.arg in names and isinstance(value, int):
-                return counted_in_rungs(explanation, keyword.arg or "", value)
-    return explanation
-
-
 def place_of(error: Error, source: Source) -> Place | None:
-    """Return the place of the argument or operand that an error is about."""
+    """Return the place of the wrong argument or operand of an error."""
     for one in parse(error.message):
         place = None
         if one.sort == "join":

@@ -1,4 +1,4 @@
-"""Explanations of programs that are joined where their rungs differ."""
+"""Explanations of joined programs: the first ends, and the second starts, on different rungs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def joined(parsed: Parsed) -> Explanation | None:
 
 
 def joined_by_a_method(parsed: Parsed) -> Explanation | None:
-    """Explain the error of pyrefly, which names the method of the operator."""
+    """Explain two programs whose rungs differ; pyrefly names the method of the operator."""
     if parsed.sort != "argument" or parsed.method not in ("__rshift__", "__or__"):
         return None
     if not (is_program(parsed.it) and is_program(parsed.wanted)):
@@ -56,7 +56,7 @@ def joined_by_a_method(parsed: Parsed) -> Explanation | None:
 
 
 def foreign(ends: str, starts: str) -> Explanation | None:
-    """Explain a ladder without end that is joined with another one."""
+    """Explain a ladder without end that is joined with another ladder."""
     if ends == starts:
         return None
     first, second = (with_names(f"[{one}]")[1:-1] for one in (ends, starts))
@@ -127,7 +127,7 @@ def joined_without_a_program(parsed: Parsed) -> Explanation | None:
 
 
 def bound(parsed: Parsed) -> Explanation | None:
-    """Explain a function for `bind` that makes no program, or one on another rung."""
+    """Explain a function for `bind` that makes no program, or a program on another rung."""
     if parsed.sort not in ("argument", "value"):
         return None
     if parsed.sort == "argument" and parsed.method not in ("bind", "or_bind"):

@@ -1,4 +1,4 @@
-"""Explanations of steps that a program cannot take: a wait too many, a run above N0."""
+"""Explanations of steps that a program cannot take: a wait at N0, a run above N0."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .wordings import Parsed
 
 
 def sentence_of_an_overload(parsed: Parsed) -> Explanation | None:
-    """Explain an overload whose only argument has a sentence for a name, and accepts no value."""
+    """Explain an overload whose argument, which accepts no value, has a sentence as its name."""
     if parsed.sort != "missing":
         return None
     if parsed.argument.startswith("no_wait_is_left"):
@@ -24,7 +24,7 @@ def sentence_of_an_overload(parsed: Parsed) -> Explanation | None:
 
 
 def wrong_self(parsed: Parsed) -> Explanation | None:
-    """Explain the error of ty and pyrefly, which name the type of the program, not an overload."""
+    """Explain the same mistakes for ty and pyrefly, which name the type of the program instead."""
     if parsed.sort != "argument" or not is_program(parsed.it) or not is_program(parsed.wanted):
         return None
     ends = shown(parsed.it).inner[1]
@@ -39,7 +39,7 @@ def wrong_self(parsed: Parsed) -> Explanation | None:
 
 
 def uncertain(parsed: Parsed) -> Explanation | None:
-    """Explain the error of mypy for a program that may end on one of several rungs."""
+    """Explain a program that may end on one of several rungs, which mypy reports."""
     inner = shown(parsed.it).inner
     if parsed.sort != "self" or not is_program(parsed.it) or len(inner) < 2:
         return None
@@ -68,8 +68,8 @@ def no_wait_left(
 
     Args:
         method: the step.
-        span: where the program starts and ends, if known.
-        by_steps: whether it came down to N0 by steps, rather than by a retry, if known.
+        span: the rungs where the program starts and ends, if known.
+        by_steps: whether the program came down to N0 by steps, and not by a retry, if known.
         in_a_loop: whether the step is in a loop.
     """
     step = f".{method}()" if method else "this step"

@@ -13,7 +13,7 @@ ANSWERED = "Command", "Call", "CallAsync"
 
 
 def interpreter(parsed: Parsed) -> Explanation | None:
-    """Explain an interpreter that lacks handlers, or another value in its place."""
+    """Explain an interpreter that lacks handlers, or a value that is not an interpreter."""
     if parsed.sort not in ("argument", "value"):
         return None
     kinds = [shown(one) for one in members(parsed.wanted)]
@@ -73,7 +73,7 @@ def unanswered(row: str, wanted: str) -> Explanation | None:
 
 
 def joined(parsed: Parsed) -> Explanation | None:
-    """Explain joined interpreters that lack handlers, or another value among them."""
+    """Explain joined interpreters that lack handlers, or include another value."""
     if parsed.sort != "join" or parsed.method != "|" or shown(parsed.it).name not in INTERPRETERS:
         return None
     other = shown(parsed.wanted)
@@ -89,7 +89,7 @@ def joined(parsed: Parsed) -> Explanation | None:
 
 
 def joined_for(parsed: Parsed, wanted: list[str]) -> Explanation | None:
-    """Name the commands that joined handlers lack; the source tells the commands of the program."""
+    """Name the commands that joined handlers lack; `wanted` are the commands in the source."""
     explanation = joined(parsed)
     if explanation is None or explanation.code != "no-handler":
         return None
@@ -156,7 +156,7 @@ def shared_handler(parsed: Parsed) -> Explanation | None:
             "not-an-interpreter",
             "handled_as_in takes an interpreter that answers this command, and this is "
             f"{described(parsed.it)}.".replace('"', ""),
-            "Give one that has a handler for the command.",
+            "Give an interpreter that has a handler for the command.",
         )
     return None
 
@@ -167,7 +167,8 @@ def without_interpreter(parsed: Parsed) -> Explanation | None:
         first = parts(parsed.it, ",")[0]
         return None if shown(first).name in INTERPRETERS or "=" in first else not_one(first)
     nothing = parsed.sort == "option" and parsed.method in RUNS
-    if not nothing and (parsed.sort, parsed.argument) != ("missing", "interpreter"):
+    missing = (parsed.sort, parsed.argument) == ("missing", "interpreter")
+    if not nothing and (not missing or parsed.method not in ("", *RUNS)):
         return None
     return Explanation(
         "not-an-interpreter",
@@ -177,7 +178,7 @@ def without_interpreter(parsed: Parsed) -> Explanation | None:
 
 
 def answered(parsed: Parsed) -> Explanation | None:
-    """Explain a command where one with another answer is declared."""
+    """Explain a command whose answer differs from the declared one."""
     if parsed.sort == "answer":
         return Explanation(
             "wrong-answer",

@@ -1,4 +1,4 @@
-"""Types as type checkers print them, taken apart, with the names of their rungs."""
+"""Types as type checkers print them: their parts, and the names of their rungs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNKNOWN = frozenset(("Never", "Unknown", "Nat", "Any", "Divergent", "@_"))
 
 
 class Shown(NamedTuple):
-    """A type, taken apart: its name without the module, and its arguments."""
+    """The parts of a type: its name without the module, and its arguments."""
 
     name: str
     inner: tuple[str, ...]
@@ -61,7 +61,7 @@ def parts(text: str, mark: str) -> list[str]:
 
 @cache
 def shown(text: str) -> Shown:
-    """Take a type apart.
+    """Split a type into its parts.
 
     >>> shown("ixbackoff.Program[Succ[Z], Z, None, Download | Delay]").inner
     ('Succ[Z]', 'Z', 'None', 'Download | Delay')
@@ -132,7 +132,7 @@ def described(text: str) -> str:
 
 
 def with_names(text: str) -> str:
-    """Write the name of each rung in a text.
+    """Replace the rungs in a text by their names.
 
     >>> with_names("Program[Succ[Succ[Z]], Z, None, Delay]")
     'Program[N2, N0, None, Delay]'

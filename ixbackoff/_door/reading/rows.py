@@ -1,4 +1,4 @@
-"""The commands that a program issues, as far as its source shows them."""
+"""The commands that a program issues, as far as the source shows them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROW = {"Program": 3, "Attempt": 0, "Do": 0}
 
 
 def run_with_joined_handlers(source: Source, line: int) -> list[str] | None:
-    """List the commands of the only program on a line whose run is given `a | b`."""
+    """List the commands of the only program on a line that is run with `a | b`."""
     found = [
         node.func.value
         for node, name in source.calls(line)
@@ -56,7 +56,7 @@ def issued(source: Source, node: ast.expr, deep: int = 50) -> list[str] | None:
 
 
 def together(rows: Iterable[list[str] | None]) -> list[str] | None:
-    """Join rows, each command once; `None` if one of them is unknown."""
+    """Join rows, without repetitions; `None` if one of them is unknown."""
     found: dict[str, None] = {}
     for row in rows:
         if row is None:
@@ -66,7 +66,7 @@ def together(rows: Iterable[list[str] | None]) -> list[str] | None:
 
 
 def declared(source: Source, name: str) -> list[str] | None:
-    """List the commands of the result of a function; for a class of commands, that class."""
+    """List the commands of a function's result, or `name` itself if it is a class of commands."""
     if name in members("Standard") and name in source.ours:
         return [name]
     there, node = defined(source, name)
@@ -88,7 +88,7 @@ def makes_a_program(source: Source, name: str) -> bool:
 
 
 def type_of(node: ast.AST | None) -> str:
-    """Return the return annotation of a function, "" if it has none."""
+    """Return the return annotation of a function; "" if it has none."""
     return ast.unparse(node.returns) if isinstance(node, ast.FunctionDef) and node.returns else ""
 
 
@@ -104,9 +104,9 @@ def defined(
 
 
 def type_with_its_row(source: Source, line: int) -> str:
-    """Complete the annotation of the function around a line, such as `Program[N3, N0, int]`.
+    """Add the commands to the annotation of the function around a line.
 
-    Return "" if it names its commands, or if its one `return` does not show them.
+    Return "" if the annotation is complete, or if the source does not show the commands.
     """
     around = [
         node

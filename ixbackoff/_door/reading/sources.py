@@ -1,4 +1,4 @@
-"""The source that a message is about, and the rungs of the programs in it."""
+"""The source file of a message, and the rungs of the programs in it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Source:
         return re.search(r"^\s*(?:from|import) ixbackoff\b", self.text, re.MULTILINE) is not None
 
     def line(self, number: int) -> str:
-        """Return a line, "" if there is none."""
+        """Return a line; "" if there is none."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     @cached_property
@@ -53,7 +53,7 @@ class Source:
 
     @cached_property
     def calls_by_line(self) -> dict[int, list[tuple[ast.Call, str]]]:
-        """All calls of a name or a method, with that name, by each of their lines."""
+        """All calls of functions and methods, with their names, by each of their lines."""
         found: dict[int, list[tuple[ast.Call, str]]] = defaultdict(list)
         for node in self.nodes:
             if not isinstance(node, ast.Call):
@@ -86,7 +86,7 @@ class Source:
         return found
 
     def span_of(self, node: ast.expr, deep: int = 50) -> Span | None:
-        """Return where a chain of steps starts and ends, if the source shows all of it."""
+        """Return the rungs where a chain of steps starts and ends, if the source shows it all."""
         if deep == 0:
             return None
         if isinstance(node, ast.Name):
@@ -106,7 +106,7 @@ class Source:
         return before and after(before, node.func.attr)
 
     def calls(self, line: int) -> list[tuple[ast.Call, str]]:
-        """Return all calls that are on a line, at least in part, with their names."""
+        """Return all calls that are on a line, wholly or in part, with their names."""
         return self.calls_by_line.get(line, [])
 
     @cached_property
@@ -127,7 +127,7 @@ class Source:
         return found
 
     def root(self, node: ast.AST, deep: int = 200) -> str:
-        """Return the first name of a chain, through variables that are set once."""
+        """Return the first name of a chain, following variables that are set once."""
         while deep:
             deep -= 1
             if isinstance(node, ast.Attribute | ast.Subscript | ast.Await):
@@ -157,7 +157,7 @@ class Source:
         }
 
     def before_attribute(self, line: int, attribute: str) -> str:
-        """Return the name before the only call of this attribute on a line, "" if there is none."""
+        """Return the name before the only call of an attribute on a line; "" if there is none."""
         found = [
             node.func.value.id
             for node, name in self.calls(line)
@@ -167,7 +167,7 @@ class Source:
         return found[0] if len(found) == 1 else ""
 
     def where_imported(self, name: str) -> Source | None:
-        """Find the file that a name is imported from, in this folder or in one above it."""
+        """Find the file from which a name is imported, in this folder or in a folder above it."""
         for node in self.nodes:
             if not isinstance(node, ast.ImportFrom) or not node.module:
                 continue
@@ -179,14 +179,14 @@ class Source:
         return None
 
     def calls_ours(self, line: int, name: str) -> bool:
-        """Return whether a call of this name on a line begins with a name from ixbackoff."""
+        """Return whether a call of `name` on a line begins with a name from ixbackoff."""
         if name in self.ours and re.search(rf"@{name}\b", self.line(line)):
             return True
         calls = [node for node, called in self.calls(line) if called == name]
         return any(self.root(node.func) in self.ours for node in calls)
 
     def called(self, place: Place) -> str:
-        """Return the name of the innermost call around a place, "" if there is none."""
+        """Return the name of the innermost call around a place; "" if there is none."""
         name, size = "", len(self.text) + 1
         for node, called in self.calls(place.line):
             begin = self.place(node.func.end_lineno or 0, node.func.end_col_offset or 0)
@@ -208,12 +208,12 @@ class Source:
     def only_step(
         self, line: int, names: tuple[str, ...], at_n0: bool
     ) -> tuple[Span, Place] | None:
-        """Return the rungs of the program before the only such step on a line, and its place.
+        """Return the rungs of the program before the only matching step on a line, and its place.
 
         Args:
             line: the line.
-            names: the names of the step.
-            at_n0: whether the program ends at N0.
+            names: the names of matching steps.
+            at_n0: whether the program before the step has to end at N0, or above.
         """
         found = [
             (span, self.place_of_name(node.func))
@@ -265,7 +265,7 @@ class Source:
         return self.place(values[0].lineno, values[0].col_offset) if values else None
 
     def place_of_operand(self, line: int, operator: str) -> Place | None:
-        """Return the place of the right operand of the only such operator on a line."""
+        """Return the place of the right operand of the only use of `operator` on a line."""
         kind = ast.RShift if operator == ">>" else ast.BitOr
         found = [
             node.right
@@ -293,7 +293,7 @@ def begun(node: ast.Call) -> Span | None:
 
 
 def after(before: Span, step: str) -> Span | None:
-    """Return the rungs after one more step."""
+    """Return the rungs after one further step."""
     if step in STAYS:
         return before
     if step in TO_N0:

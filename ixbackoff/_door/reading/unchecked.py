@@ -49,7 +49,7 @@ def finding(where: ast.expr | ast.stmt, explanation: Explanation, source: Source
 
 
 def decorated(node: Function | ast.ClassDef, name: str, source: Source) -> list[ast.expr]:
-    """Return the decorators of this name from ixbackoff, with or without a call."""
+    """Return the decorators called `name` that are from ixbackoff."""
     return [
         one
         for one in node.decorator_list
@@ -59,7 +59,7 @@ def decorated(node: Function | ast.ClassDef, name: str, source: Source) -> list[
 
 
 def own(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a function, without those of functions and classes in it."""
+    """Yield the nodes of a function, without the nodes of functions and classes in it."""
     for child in ast.iter_child_nodes(node):
         yield child
         if not isinstance(child, Function | ast.ClassDef | ast.Lambda):
@@ -67,7 +67,7 @@ def own(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def in_an_attempt(node: Function, source: Source) -> Found:
-    """Find a `yield` without `from`, and an attempt without any."""
+    """Find a `yield` without `from`, or an attempt without `yield from`."""
     if not decorated(node, "attempt", source):
         return []
     bare = [one for one in own(node) if isinstance(one, ast.Yield)]
@@ -115,7 +115,7 @@ def of_a_coroutine_function(node: ast.Call, source: Source) -> Found:
 def waits(node: Function, source: Source) -> bool:
     """Return whether a function is under `@backoff(N3)`, on a rung that the source shows.
 
-    A backoff on N0 never waits, and one with `nested=` has said what it wants.
+    A backoff on N0 never waits, and `nested=` shows that the nesting is intended.
     """
     for one in decorated(node, "backoff", source):
         if isinstance(one, ast.Call) and one.args and isinstance(one.args[0], ast.Name):
@@ -127,7 +127,7 @@ def waits(node: Function, source: Source) -> bool:
 
 
 def nested(node: Function, retried: dict[str, Function]) -> Found:
-    """Find calls of a function that retries inside another one that does."""
+    """Find calls from a function that retries to another function that retries."""
     return [
         (
             one,

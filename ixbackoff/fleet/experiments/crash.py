@@ -172,7 +172,7 @@ def recovers(answered: Sequence[float], failed: Sequence[float]) -> bool:
 
     Args:
         answered: the answered requests in each second after the outage.
-        failed: the failed requests, those that took too long included.
+        failed: the failed requests in each second, including requests that took too long.
     """
     well, ill = last_rate(answered), last_rate(failed)
     return well > 0 and well >= SHARE * (well + ill)

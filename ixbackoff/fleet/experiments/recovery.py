@@ -96,9 +96,9 @@ class Formula(NamedTuple):
     def bound(self, outage: float) -> float:
         """Return the latest time at which any client notices the end of an outage, whatever R is.
 
-        The outage ends during a wait, before which there were k waits, of T * (F^k - 1) / (F - 1)
-        seconds at least. So these seconds are fewer than those of the outage. The wait itself lasts
-        at most R * T * F^k, and at most M.
+        Before the wait in which the outage ends, there were k waits, of at least
+        T * (F^k - 1) / (F - 1) seconds in sum, which is less than the outage. That wait lasts at
+        most R * T * F^k, and at most M.
 
         >>> Formula().bound(30.0), Formula(spread=2.0).bound(30.0), Formula(maximum=8).bound(30.0)
         (61.0, 92.0, 38.0)

@@ -40,7 +40,7 @@ def sensed() -> Do[FreeDescriptors | Submit, None]:
 
 
 KINDS: dict[str, Kind[FreeDescriptors | Submit]] = kinds(Submit(), Submit(), sensed())
-"""The kinds of the paper. There they retry for 5 minutes, here until the end, after 5 minutes."""
+"""The kinds of the paper, where they retry for 5 minutes; here they retry until the end."""
 
 
 class Submissions(NamedTuple):

@@ -16,9 +16,9 @@ from ..._words.commands import Command, Stream
 from ..._words.rungs import Nat, Z
 from ..._writing.programs import Program
 from ...schedules.kinds import Timing, powers_of_two
-from ..stream_clients import Client
 from ..environment import Environment, checked_budget, checked_program, standard
 from ..event_queue import Events
+from ..stream_clients import Client
 from .service import Forwarding, Request, Service, Serving
 
 A = TypeVar("A")

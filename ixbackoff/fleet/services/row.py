@@ -39,8 +39,7 @@ class Row(Service):
 
     Attributes:
         latency: the mean seconds from the client to the row, and from the row to the client.
-        deviation: the standard deviation of the latency; of a negative one the absolute value
-            counts.
+        deviation: the standard deviation of the latency; a negative latency is made positive.
     """
 
     latency: float = 0.010

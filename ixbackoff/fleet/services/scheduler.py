@@ -46,7 +46,7 @@ class Scheduler(Service):
         job: the mean seconds of work for one job.
         start: the mean seconds from the start of a submitter until it is connected.
         spread: `job` and `start` vary uniformly, by factors from 1 - spread to 1 + spread.
-        away: the seconds that every restart takes.
+        away: the seconds of a restart, without the 2^n s.
     """
 
     descriptors: int = 7545

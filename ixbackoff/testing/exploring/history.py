@@ -13,7 +13,7 @@ A_co = TypeVar("A_co", covariant=True)
 
 
 class Occurrence(NamedTuple):
-    """A surprise that concerns no command but `Pick`: a turn, a change, a landing or a pick.
+    """A surprise that does not make a command fail: a turn, a change, a landing or a pick.
 
     Attributes:
         kind: a turn of another program or branch, a change of the world, the landing of a late

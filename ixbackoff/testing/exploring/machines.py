@@ -64,7 +64,7 @@ class Machine:
         self.answered = 0
         self.watches = False
         self.answers: list[tuple[Any, Any]] = []
-        for process in self.processes:  # now, because a process that has not begun differs
+        for process in self.processes:  # all, because a process that has not begun differs
             self.begin(process.root)
 
     def process(self, number: int) -> Process:

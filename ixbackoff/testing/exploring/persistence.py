@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Persistent(Generic[T]):
-    """A part of a world with a written and a synced value, of which a power cut leaves the latter.
+    """A part of a world with two values, a written and a synced one; a power cut loses the first.
 
     Change `written` in handlers, call `sync` where the pipeline syncs, and `lose` in `forgets`:
 

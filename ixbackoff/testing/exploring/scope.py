@@ -67,17 +67,17 @@ class Scope:
             for number, name in enumerate(self.setting.changes)
         )
         self.changing = list(self.setting.changes.values())
-        self.durable = any(one.start == "durably" for one in self.all_faults())
+        self.durable = any(surprise.start == "durably" for surprise in self.all_faults())
         self.injected = {
-            (one.failure.__class__, frozen(one.failure.args))
-            for one in self.all_faults()
-            if one.failure is not None
+            (surprise.failure.__class__, frozen(surprise.failure.args))
+            for surprise in self.all_faults()
+            if surprise.failure is not None
         }
 
     def all_faults(self) -> list[Surprise]:
         """Return the surprises of all kinds of commands."""
         if isinstance(self.faults, Mapping):
-            return [one for some in self.faults.values() for one in some]
+            return [surprise for some in self.faults.values() for surprise in some]
         return [*self.faults]
 
     def faults_of(self, kind: type) -> Sequence[Surprise]:
@@ -94,9 +94,9 @@ class Scope:
     ) -> list[Option]:
         """Return the deaths of a process whose commands in other branches are done as well."""
         return [
-            one.with_others(name, beside)
-            for one in self.faults_of(kind)
-            if one.start
+            surprise.with_others(name, beside)
+            for surprise in self.faults_of(kind)
+            if surprise.start
             for number in range(1, len(paths) + 1)
             for beside in combinations(paths, number)
         ]
@@ -104,9 +104,9 @@ class Scope:
     def in_part(self, kind: type, part: int) -> list[Option]:
         """Return the surprises that can happen to a command that is done in part."""
         return [
-            one.in_part(part)
-            for one in self.faults_of(kind)
-            if one.effect and (one.start or one.failure is not None)
+            surprise.in_part(part)
+            for surprise in self.faults_of(kind)
+            if surprise.effect and (surprise.start or surprise.failure is not None)
         ]
 
     def allows(self, failure: BaseException) -> bool:

@@ -137,13 +137,13 @@ class Strand:
         """Continue, if all branches are over; if one has failed, end the others one by one."""
         while self.branches is not None:
             if self.error is None:
-                failed = [one for one in self.branches if one.failure is not None]
+                failed = [branch for branch in self.branches if branch.failure is not None]
                 if not failed:
-                    if all(one.over for one in self.branches):
-                        self.rejoin([one.value for one in self.branches], None)
+                    if all(branch.over for branch in self.branches):
+                        self.rejoin([branch.value for branch in self.branches], None)
                     return
                 self.error, self.now = failed[0].failure, max(self.now, failed[0].now)
-                going = [one for one in self.branches if not one.over]
+                going = [branch for branch in self.branches if not branch.over]
                 self.left = sorted(going, key=time_of)
             elif self.ending is not None:
                 if not self.ending.over:
@@ -157,7 +157,7 @@ class Strand:
 
     def rejoin(self, values: Any, failure: BaseException | None) -> None:
         """Continue after an `all_of`."""
-        self.now = max([self.now, *[one.now for one in self.branches or ()]])
+        self.now = max([self.now, *[branch.now for branch in self.branches or ()]])
         self.branches = self.ending = self.error = None
         self.receive(values, failure)
 

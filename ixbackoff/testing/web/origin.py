@@ -317,7 +317,7 @@ class Origin:
 
 
 def check_path(path: str) -> None:
-    """Raise ValueError unless `path` is a path with a slash, or, for a proxy, a URL or host:port."""
+    """Raise ValueError unless `path` begins with a slash, or is a URL or host:port for a proxy."""
     if not path.startswith("/") and ":" not in path:
         raise ValueError(f"The path {path!r} does not begin with a slash: write {'/' + path!r}.")
 
