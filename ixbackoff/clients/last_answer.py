@@ -14,7 +14,7 @@ from .._functions.backoff import Backoff, made
 from .._limits.deadlines import time_limit
 from .._running.logs import default_logger, described
 from .._words.commands import Misuse
-from .._words.failures import predicate
+from .._words.failures import CircuitOpen, DeadlineExceeded, predicate
 from .._words.reasons import NOTE
 from .._words.rungs import N0
 
@@ -24,6 +24,7 @@ R = TypeVar("R")
 Held: TypeAlias = list[tuple[R, Exception | None]]
 SENT_ONCE = "the body of the request is a stream, which can be sent only once"
 SHORT = 65_536  # bytes
+OURS = Misuse, CircuitOpen, DeadlineExceeded
 
 
 class Resending(Generic[R]):
@@ -56,10 +57,12 @@ class Resending(Generic[R]):
 
         request.__qualname__ = name
         try:
-            self._backoffs[once].call(request)
-            return held.pop()[0]
+            answer = self._backoffs[once].call(request)
         except Exception as failure:
             return self._ended(failure, name, held, once)
+        else:
+            held.clear()
+            return answer
         finally:
             while held:
                 self._close(held.pop()[0])
@@ -82,10 +85,12 @@ class Resending(Generic[R]):
 
         request.__qualname__ = name
         try:
-            await self._backoffs[once].call(request)
-            return held.pop()[0]
+            answer = await self._backoffs[once].call(request)
         except Exception as failure:
             return self._ended(failure, name, held, once)
+        else:
+            held.clear()
+            return answer
         finally:
             await close()
 
@@ -96,7 +101,7 @@ class Resending(Generic[R]):
         return answer
 
     def _ended(self, failure: Exception, name: str, held: Held[R], once: bool) -> R:
-        if once and not isinstance(failure, Misuse) and self._chosen(failure):
+        if once and not isinstance(failure, OURS) and self._chosen(failure):
             failure.add_note(f"{NOTE} not tried again: {SENT_ONCE}")
             said = "%s: not tried again: %s (%s)"
             default_logger().warning(said, name, SENT_ONCE, described(failure))

@@ -20,9 +20,21 @@ import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
-from ixbackoff import N3, DeadlineExceeded, Misuse, backoff
+from ixbackoff import (
+    N0,
+    N3,
+    Call,
+    CircuitBreaker,
+    CircuitOpen,
+    DeadlineExceeded,
+    Misuse,
+    NotReady,
+    answered_by,
+    backoff,
+)
 from ixbackoff.clients import adapter, interceptor, middleware, transport
 from ixbackoff.schedules import Constant
+from ixbackoff.testing import Virtual, answers
 from ixbackoff.testing.web import Late, Origin, Reset, Slow, Status
 
 patiently = backoff(N3, schedule=Constant(0.001))
@@ -92,7 +104,8 @@ def test_a_file_that_cannot_be_rewound_is_sent_once(library: Any, origin: Origin
             return False
 
     with library.Client(transport=transport(patiently)) as client:
-        assert client.post(f"{origin.url}/a", files={"one": Pipe(b"nut")}).status_code == 503
+        files = {"one": b"nut", "two": Pipe(b"nut")}
+        assert client.post(f"{origin.url}/a", files=files).status_code == 503
         assert client.post(f"{origin.url}/a", content=Pipe(b"nut")).status_code == 200
     assert len(origin.requests) == 2
 
@@ -215,16 +228,16 @@ def test_requests_after_a_broken_one_of_aiohttp_are_sent() -> None:
 
     async def ask(origin: Origin, url: str) -> str:
         async with aiohttp.ClientSession(middlewares=[middleware(patiently)]) as session:
-            for _ in range(2):
+            for method, asked in ("GET", 4), ("GET", 8), ("POST", 9):
                 with pytest.raises(aiohttp.ClientOSError):
-                    await session.get(url)
-                assert len(origin.requests) % 4 == 0
+                    await session.request(method, url)
+                assert len(origin.requests) == asked
             async with session.get(url) as answer:
                 return await answer.text()
 
-    with Origin({"/a": b"acorn"}, {"/a": [Reset()] * 8}) as origin:
+    with Origin({"/a": b"acorn"}, {"/a": [Reset()] * 9}) as origin:
         assert asyncio.run(ask(origin, f"{origin.url}/a")) == "acorn"
-        assert len(origin.requests) == 9
+        assert len(origin.requests) == 10
 
 
 @pytest.mark.parametrize("library", [httpx, httpx2, aiohttp], ids=lambda it: it.__name__)
@@ -274,3 +287,28 @@ def test_a_missing_library_is_named(
         ImportError, match=rf"needs {package}: pip install 'ixbackoff\[{package}\]'"
     ):
         made(patiently)
+
+
+def test_a_script_answers_in_place_of_the_server() -> None:
+    answer = httpx.Response(200, text="acorn")
+    world = Virtual(Call[Any].handled_by(answers(NotReady(), answer)))
+    with httpx.Client(transport=transport(patiently)) as client, answered_by(world.interpreter):
+        assert client.get("http://nuts.example/a").text == "acorn"
+    assert world.waits == [0.001]
+
+
+@both
+def test_a_stream_that_was_not_sent_for_another_reason(
+    library: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    breaker = CircuitBreaker(failures=1, within=60, open_for=60)
+    guarded = backoff(N0, breaker=breaker)
+    with (
+        Origin({}, {"/a": [Status(503)]}) as origin,
+        library.Client(transport=transport(guarded)) as client,
+    ):
+        assert client.get(f"{origin.url}/a").status_code == 503
+        with pytest.raises(CircuitOpen) as caught:
+            client.put(f"{origin.url}/a", content=iter([b"nuts"]))
+    assert "stream" not in caplog.text
+    assert not any("stream" in note for note in caught.value.__notes__)
