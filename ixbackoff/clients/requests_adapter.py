@@ -54,7 +54,7 @@ class Adapter(BaseAdapter):
         self._inner.close()
 
 
-def adapter(backoff: Backoff[Any], inner: BaseAdapter | None = None) -> Adapter:
+def adapter(backoff: Backoff[Any], inner: BaseAdapter | None = None) -> BaseAdapter:
     """Make an adapter that retries requests, for sessions of requests.
 
     >>> import requests

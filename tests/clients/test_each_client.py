@@ -232,7 +232,7 @@ def test_requests_after_a_broken_one_of_aiohttp_are_sent() -> None:
                 with pytest.raises(aiohttp.ClientOSError):
                     await session.request(method, url)
                 assert len(origin.requests) == asked
-            async with session.get(url) as answer:
+            async with session.post(url) as answer:
                 return await answer.text()
 
     with Origin({"/a": b"acorn"}, {"/a": [Reset()] * 9}) as origin:
