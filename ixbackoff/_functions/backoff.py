@@ -6,7 +6,9 @@ import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
+from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, final
+
+from typing_extensions import TypeVar
 
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
@@ -50,6 +52,8 @@ E = TypeVar("E")
 R = TypeVar("R")
 I = TypeVar("I", bound=Nat)  # noqa: E741
 N = TypeVar("N", bound=Nat)
+# To mypy, a choice of two rungs is a `type` and no more: it takes the default.
+S = TypeVar("S", bound=Nat, default=Nat)
 
 
 @final
@@ -268,7 +272,7 @@ class Backoff(Generic[I]):
 
 
 def backoff(
-    rung: Rung[I],
+    rung: type[S],
     *,
     on: On = is_transient,
     until: Wanted | None = None,
@@ -279,7 +283,7 @@ def backoff(
     stop: Event | None = None,
     nested: Nested = "refused",
     name: str | None = None,
-) -> Backoff[I]:
+) -> Backoff[S]:
     """Retry plain functions and blocks of code, at most `rung` times.
 
     >>> from ixbackoff import N3, NotReady, backoff
@@ -316,7 +320,8 @@ def backoff(
         ValueError: `within` is not a finite number or a `timedelta`; or the schedule draws no
             random numbers and gives an unusable number of seconds.
     """
-    return made(rung, Settings(on, until, schedule, within, budget, breaker, stop, nested, name))
+    exactly: Any = rung
+    return made(exactly, Settings(on, until, schedule, within, budget, breaker, stop, nested, name))
 
 
 def made(rung: Rung[I], settings: Settings) -> Backoff[I]:

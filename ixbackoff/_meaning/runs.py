@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from .._limits.events import Run
 from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, Predicate
-from .._words.reasons import NOTE, TRIES, Reason, Story, story_note
+from .._words.reasons import CANCELLED, NOTE, TRIES, Reason, Story, add_note, story_note
 from .._words.rungs import DEEPEST, ENDLESS, name_of
 from .._words.verdicts import is_transient, judge
 from .._words.vocabulary import Delay, delay
@@ -66,6 +67,7 @@ class ProgramRun(Run):
         wait: the current wait.
         not_waited: the exception that a wait raised, if one did.
         refused: why the run refused its last wait, if it did.
+        cancelled: whether the task was cancelled since the run began; `None` if it is not awaited.
         unchosen: the failure that ended the retry because `on` does not choose it.
         unchosen_note: the note for that failure.
         retries: the number of waits after a failure.
@@ -100,6 +102,7 @@ class ProgramRun(Run):
     wait: Delay | None = None
     not_waited: BaseException | None = None
     refused: Reason | None = None
+    cancelled: Callable[[], int] | None = None
     unchosen: BaseException | None = None
     unchosen_note = ""
     expired: Expired | None = None
@@ -210,6 +213,7 @@ class ProgramRun(Run):
 
         Raises:
             Misuse: `failure` hides the error of a nested program.
+            Exception: the failure itself; the task was cancelled.
         """
         try:
             if REFUSED and (around := RUNNING.get())[0] is not None:
@@ -217,6 +221,10 @@ class ProgramRun(Run):
             seconds = after(failure, k, self.shortest)
             if seconds is None:
                 return None
+            if failure is not None and self.cancelled is not None and self.cancelled():
+                self.refused = "cancelled"
+                add_note(failure, CANCELLED)
+                raise failure
             self.shortest = seconds
             self.wait = delay(seconds, rung, failure, self)
         except BaseException as error:

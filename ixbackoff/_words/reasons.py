@@ -31,13 +31,15 @@ Reason: TypeAlias = Literal[
 - "misuse": the program has to be changed.
 - "parked": it is durable, and no process holds it during its wait; it continues after the wait.
 - "cancelled": an exception that is not an `Exception` ended it: cancellation, Ctrl-C, the close of
-  a generator.
+  a generator. Or its task was cancelled in a try, which raised a failure in place of that.
 """
 
 NOTE = "ixbackoff:"
 """The prefix of each note that is added to a failure."""
 
 TRIES = f"{NOTE} tries:"
+
+CANCELLED = f"{NOTE} not tried again: the task was cancelled"
 
 
 class Story(Value):
