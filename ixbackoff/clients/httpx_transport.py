@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 else:
     Base = object  # no client checks it
 
-TIMEOUTS = ("connect", "read", "write", "pool")
-
 
 class Transport(Base):
     """A transport for each kind of client, which sends the requests through other transports."""
@@ -38,10 +36,11 @@ class Transport(Base):
     def handle_request(self, request: Any) -> Any:
         """Send a request with retries, and return its last answer."""
         library, inner = self._library_and_inner(request, "handle_request", "HTTPTransport")
-        given = request.extensions.get("timeout", {})
+        given = dict.fromkeys(("connect", "read", "write", "pool"))
+        given |= request.extensions.get("timeout", {})
 
         def one_try() -> Any:
-            timeouts = {name: limited(given.get(name)) for name in TIMEOUTS}
+            timeouts = {name: limited(seconds) for name, seconds in given.items()}
             request.extensions = {**request.extensions, "timeout": timeouts}
             try:
                 answer = inner.handle_request(request)
@@ -55,7 +54,8 @@ class Transport(Base):
                 failure.request = request  # for the judge; a client sets it after its transport
                 raise
 
-        return self._plain.send(name_of(request), one_try, is_stream(request, library))
+        name = f"{request.method} {request.url.host}"
+        return self._plain.send(name, one_try, is_stream(request, library))
 
     async def handle_async_request(self, request: Any) -> Any:
         """As `handle_request`, for an async client."""
@@ -75,8 +75,8 @@ class Transport(Base):
                 failure.request = request
                 raise
 
-        once = is_stream(request, library)
-        return await self._awaited.send_async(name_of(request), one_try, once)
+        name = f"{request.method} {request.url.host}"
+        return await self._awaited.send_async(name, one_try, is_stream(request, library))
 
     def _library_and_inner(self, request: Any, method: str, usual: str) -> tuple[Any, Any]:
         library = library_of(request)
@@ -102,8 +102,7 @@ class Transport(Base):
     def close(self) -> None:
         """Close the connections of sync clients."""
         for inner in self._inners.values():
-            if hasattr(inner, "close"):
-                inner.close()
+            getattr(inner, "close", bool)()  # an async one has no `close`
 
     async def aclose(self) -> None:
         """Close the connections of async clients."""
@@ -131,10 +130,6 @@ def transport(
         Misuse: `backoff` is not a backoff, or it has `until`.
     """
     return Transport(backoff, inner)
-
-
-def name_of(request: Any) -> str:
-    return f"{request.method} {request.url.host}"
 
 
 def library_of(request: Any) -> Any:
