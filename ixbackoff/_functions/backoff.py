@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from functools import wraps
+from contextlib import suppress
+from functools import WRAPPER_ASSIGNMENTS, wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
 
@@ -84,7 +85,10 @@ class Backoff(Generic[I]):
         """
         if isinstance(function, type):
             raise TypeError(f"backoff on the class {function.__name__}: put it on its methods.")
-        retried: Callable[P, R] = wraps(function)(caller(self, function))
+        retried: Callable[P, R] = wraps(function, ())(caller(self, function))
+        for name in WRAPPER_ASSIGNMENTS:
+            with suppress(AttributeError, TypeError):  # the name of a mock may be a mock
+                setattr(retried, name, getattr(function, name))
         setattr(retried, PROGRAM, lambda: self._program(called(function)))  # not that of `function`
         return retried
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .._words.calls import Calling
@@ -50,8 +51,9 @@ def function_name(function: Any) -> str:
     >>> function_name(partial(pow, 2))
     'pow'
     """
-    while hasattr(function, "func"):  # a partial, whose repr would show its arguments
+    while isinstance(function, partial):  # its repr would show its arguments
         function = function.func
-    named = function if hasattr(function, "__qualname__") else function.__class__
-    name: str = named.__qualname__
+    name = getattr(function, "__qualname__", None)
+    if not isinstance(name, str):  # an object, or one that has every attribute, as mocks may
+        name = function.__class__.__qualname__
     return name.rpartition("<locals>.")[2]

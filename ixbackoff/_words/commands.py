@@ -442,6 +442,9 @@ def _described(interpreter: Interpreter[Any] | AsyncInterpreter[Any]) -> str:
 
 
 def is_coroutine_function(function: Callable[..., object]) -> bool:
+    marks = getattr(function, "__dict__", ())  # of mocks, and of `inspect.markcoroutinefunction`
+    if "_is_coroutine" in marks or "_is_coroutine_mark" in marks:
+        return True
     return bool(code_flags(function) & CO_COROUTINE)
 
 
@@ -451,8 +454,8 @@ def code_flags(function: Any) -> int:
     inner = getattr(inner, "__func__", inner)  # of a method
     if not hasattr(inner, "__code__"):  # an object that can be called
         inner = getattr(inner.__class__, "__call__", None)  # noqa: B004
-    flags: int = getattr(getattr(inner, "__code__", None), "co_flags", 0)
-    return flags
+    flags = getattr(getattr(inner, "__code__", None), "co_flags", 0)
+    return flags if isinstance(flags, int) else 0  # a mock has flags that are mocks
 
 
 def _name(function: object) -> str:
