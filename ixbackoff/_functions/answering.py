@@ -13,6 +13,7 @@ from .._running.eventloops import now
 from .._running.sleeping import sleep, sleep_async
 from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
+from .._words.places import placed
 from .._words.vocabulary import Delay, Now
 
 calls: type[Call[Any]] = Call
@@ -48,7 +49,7 @@ class Others:
         self.sync = self.awaited = None
 
 
-OTHERS: ContextVar[Others | None] = ContextVar("ixbackoff_others", default=None)
+OTHERS = placed("OTHERS", ContextVar[Others | None]("ixbackoff_others", default=None))
 
 
 @contextmanager

@@ -252,6 +252,12 @@ class Backoff(Generic[I]):
                 raise AttributeError(f"{self!r} does not change: make another one.")
             super().__setattr__(name, value)
 
+    def __reduce__(self) -> Any:
+        return made, (self._rung, self._settings)
+
+    def _begin(self) -> After:
+        return self._descent()
+
     def _program(self, effect: CommandOrAttempt[E, A]) -> Program[I, Z, A, E | Delay]:
         return self._from(self._rung, effect)
 

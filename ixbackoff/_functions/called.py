@@ -54,13 +54,16 @@ class Called:
         self.tries: int | None = None if self.top == ENDLESS else self.top + 1
         self.awaits = is_coroutine_function(function)
         self.attempt: Any = wanting(function, backoff._settings.until)
-        self.descent: Callable[[], After] = backoff._descent
+        self.descent: Callable[[], After] = backoff._begin
         breaker = backoff._settings.breaker
         if breaker is not None:
             from .circuits import guarded, reported
 
             self.attempt = guarded(self.attempt, self.awaits, breaker)
             self.descent = reported(self.descent, self.awaits, breaker)
+
+    def __reduce__(self) -> Any:
+        return Called, (self.backoff, self.function, self.name)
 
     def command(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make the command that calls the function."""

@@ -76,7 +76,7 @@ class Settings(Value):
         """Return the arguments that differ from the defaults."""
         given = fields_of(self).items()
         return ", ".join(
-            f"{name}={value!r}" for name, value in given if value is not getattr(USUAL, name)
+            f"{name}={value!r}" for name, value in given if value != getattr(USUAL, name)
         )
 
     @property

@@ -10,6 +10,7 @@ from types import CodeType, FrameType
 from typing import Any, TypeAlias, TypeVar
 
 from .._words.commands import Misuse
+from .._words.places import StateList, placed
 from .eventloop import running
 
 __tracebackhide__ = True
@@ -52,7 +53,7 @@ OVER: Mark = [None, 0]
 """A mark of no run."""
 
 
-RUNNING: ContextVar[Mark] = ContextVar("ixbackoff_running", default=OVER)
+RUNNING = placed("RUNNING", ContextVar[Mark]("ixbackoff_running", default=OVER))
 
 
 class ThreadState:
@@ -71,7 +72,7 @@ class ThreadState:
         self.awaits = self.notifying = False
 
 
-HERE = _local()
+HERE = placed("HERE", _local())
 """`HERE.state` is the state of this thread.
 
 It is missing in a new thread until `new_thread` sets it: a subclass of `_local` with an `__init__`
@@ -104,6 +105,13 @@ def carries_mark(function: F) -> F:
     assert "mine" in code.co_varnames, f"{function.__qualname__} has no variable `mine`"
     CARRIERS[id(code)] = code
     return function
+
+
+def carries(code: CodeType) -> bool:
+    """Return whether `code` is an unpickled copy of a carrier's code; note it in `CARRIERS`."""
+    if code in CARRIERS.values():
+        CARRIERS[id(code)] = code
+    return id(code) in CARRIERS
 
 
 def begin(mine: Mark, program: object, *, awaits: bool = False) -> None:
@@ -161,7 +169,8 @@ def mark_around() -> Mark:
     """Return the mark of the innermost active run on the stack, or `OVER`."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if id(frame.f_code) in CARRIERS:
+        code = frame.f_code
+        if id(code) in CARRIERS or (code.co_name == "retried" and carries(code)):
             mark: Mark = frame.f_locals.get("mine", OVER)  # missing: the run has not begun
             if mark[0] is not None:
                 return mark
@@ -184,7 +193,7 @@ def check_begun(program: object) -> None:
         raise refused(program, mark)
 
 
-REFUSED: list[bool] = []
+REFUSED = placed("REFUSED", StateList[bool]())
 """Not empty after the first rejection in this process; runs skip `check_not_refused` until then."""
 
 

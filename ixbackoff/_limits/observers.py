@@ -16,6 +16,7 @@ from types import BuiltinMethodType, MethodType
 from typing import Any, Final, Protocol, TypeAlias
 
 from .._words.commands import Command, Misuse, Stream
+from .._words.places import StateList, placed
 from .._words.reasons import Reason
 from .._words.vocabulary import CLOCK, Delay, Together
 from .events import Answered, Began, Ended, Event, Issued, Run, WaitBegan
@@ -35,13 +36,13 @@ Observers: TypeAlias = tuple[Observer, ...]
 PRESENT: list[Observer] = []
 """The registered observers, combined into one; empty if there are none."""
 
-SWAPPED: list[Observer | None] = []
+SWAPPED = placed("SWAPPED", StateList[Observer | None]())
 """Not empty if a decorated function has to leave its fast path.
 
 Contains `None` if another interpreter may answer the call, then the combined observer.
 """
 
-LOOK: list[Observer | None] = [None]
+LOOK = placed("LOOK", StateList[Observer | None]([None]))
 """What `SWAPPED` starts with once an interpreter may answer for decorated functions."""
 
 clock = time.perf_counter

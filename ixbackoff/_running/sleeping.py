@@ -15,6 +15,7 @@ from .._limits.eventloop import running
 from .._limits.stopping import STOPS, ending_waits, stopped
 from .._meaning.runs import ProgramRun
 from .._words.commands import COROUTINES, Awaited, Handlers, Misuse
+from .._words.places import StateList, placed
 from .._words.vocabulary import Delay
 from .logs import default_logger, log, log_end
 
@@ -41,7 +42,7 @@ LONGEST_SLEEP = 1e9  # seconds, 31 years: a server's Retry-After may ask for mor
 TICK = 0.05  # seconds between two checks of the stops of a wait in the main thread
 
 
-SWITCHES: list[Switch] = []
+SWITCHES = placed("SWITCHES", StateList["Switch"]())
 """The active switches of the process; empty outside of tests."""
 
 

@@ -1,0 +1,55 @@
+"""State of the process that is pickled as the name of its place.
+
+A function under `backoff` may be sent to another process, for instance by cloudpickle, which copies
+the global variables of the function. Those that hold state of a process must not be copied.
+"""
+
+from __future__ import annotations
+
+import copyreg
+from _thread import _local
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+PLACES: dict[str, Any] = {}
+
+
+class StateList(list[T]):
+    """A list that is state of a process."""
+
+    __slots__ = ()
+
+
+def placed(name: str, state: T) -> T:
+    """Name the place of `state`, and return it.
+
+    >>> import pickle
+    >>> from ixbackoff._limits.nesting import RUNNING
+    >>> pickle.loads(pickle.dumps(RUNNING)) is RUNNING
+    True
+    """
+    PLACES[name] = state
+    return state
+
+
+def place_of(state: Any) -> tuple[Any, tuple[str]]:
+    """Return how `state` is unpickled, for `copyreg`.
+
+    Raises:
+        TypeError: it belongs to somebody else.
+    """
+    for name, one in PLACES.items():
+        if one is state:
+            return at_place, (name,)
+    raise TypeError(f"cannot pickle {state.__class__.__name__!r} object")
+
+
+def at_place(name: str) -> Any:
+    """Return the state of this process at a place."""
+    return PLACES[name]
+
+
+for kind in (StateList, ContextVar, _local):
+    copyreg.pickle(kind, place_of)
