@@ -1,12 +1,20 @@
-"""The tests on each supported Python that pyenv has, or else on the Python that runs this."""
+"""The tests on each supported Python that pyenv has, or else on the Python that runs this.
+
+`nox` runs them. `nox -s sdks` runs those of SDKs, which need an environment of their own.
+"""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
 import nox
 
 SUPPORTED = ("3.11", "3.12", "3.13")
+SERVERS = ("mariadbd", "rabbitmq-server")
+"""Servers of the system that some tests of SDKs need, since no package has them."""
+
+nox.options.sessions = ["tests"]
 PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
 
 
@@ -26,3 +34,15 @@ def tests(session: nox.Session) -> None:
     session.install("--editable", ".[dev]")
     workers = ("--numprocesses=2", "--dist=loadfile", "--no-loadscope-reorder")
     session.run("python", "-m", "pytest", *workers, *session.posargs)
+
+
+@nox.session(python=installed()[:1], venv_backend="venv")
+def sdks(session: nox.Session) -> None:
+    """Run the SDKs of web services, models, databases and brokers against servers that fail."""
+    folders = f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin"
+    for server in SERVERS:
+        if shutil.which(server, path=folders) is None:
+            session.warn(f"{server} is not installed: the tests that need it are skipped.")
+    session.install("--editable", ".[sdks]")
+    command = ("python", "-m", "pytest", "tests/known/sdks", "--numprocesses=2", "--dist=loadfile")
+    session.run(*command, *session.posargs)

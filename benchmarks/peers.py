@@ -36,11 +36,11 @@ NO_LIMIT_OF_TRIES = ("google-api-core 2.44.0",)
 
 
 def no_sleep(seconds: float) -> None:
-    """A wait that takes no time."""
+    """Wait, in no time."""
 
 
 async def no_sleep_async(seconds: float) -> None:
-    """A wait that takes no time."""
+    """Wait, in no time."""
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def sleeping_with(sync: Any, awaited: Any) -> Generator[None]:
 
 
 def bare(kind: str) -> Decorator:
-    """A loop as one would write it by hand."""
+    """Retry by a loop as one would write it by hand."""
 
     def decorator(function: Function) -> Function:
         def looped() -> Any:
@@ -83,7 +83,7 @@ def bare(kind: str) -> Decorator:
 
 
 def bare_async(kind: str) -> Decorator:
-    """A loop as one would write it by hand, for coroutine functions."""
+    """Retry a coroutine function by a loop as one would write it by hand."""
 
     def decorator(function: Function) -> Function:
         async def looped() -> Any:
@@ -164,7 +164,7 @@ def backoff_peer() -> Kinds:
 
 
 def opnieuw() -> Kinds:
-    """This library always waits with full jitter."""
+    """Retry with full jitter, which this library always has."""
     return {
         JITTERED: import_module("opnieuw").retry(
             retry_on_exceptions=ConnectionError,
@@ -175,7 +175,7 @@ def opnieuw() -> Kinds:
 
 
 def google(name: str) -> Kinds:
-    """This library always waits with full jitter; its only limit, of time, is off to be faster."""
+    """Retry with full jitter, without a limit of time, which would make this library slower."""
     it = import_module("google.api_core.retry")
     return {
         JITTERED: getattr(it, name)(
@@ -206,7 +206,7 @@ def pyresilience(**settings: Any) -> Kinds:
 
 
 def hyx() -> Kinds:
-    """This library's `attempts` do not count the first try."""
+    """Retry with `attempts`, which do not count the first try in this library."""
     retry = import_module("hyx.retry").retry
     expo = import_module("hyx.retry.backoffs").expo
     full = import_module("hyx.retry.jitters").full

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Never
 
 from ._words.texts import printable
+from .schedules.kinds import Constant, Timing
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -122,22 +124,36 @@ def number(least: float, most: float) -> Callable[[str], float]:
     return read
 
 
-def seconds(text: str) -> float:
-    """Parse a time limit: seconds, or a number with `s`, `m` or `h`.
+def duration(least: float, most: float = 1e9) -> Callable[[str], float]:
+    """Make a parser of times: seconds, or a number with `s`, `m` or `h`.
 
-    >>> seconds("2.5"), seconds("1s"), seconds("5m")
-    (2.5, 1.0, 300.0)
-
-    Raises:
-        ArgumentTypeError: `text` is no such time, or out of bounds.
+    >>> [duration(0.001)(text) for text in ("2.5", "1s", "5m")]
+    [2.5, 1.0, 300.0]
     """
-    unit = UNITS.get(text[-1:], 0.0)
-    try:
-        return number(0.001, 1e9)(text[:-1] if unit else text) * (unit or 1)
-    except ArgumentTypeError:
-        raise ArgumentTypeError(
-            f"{text}: give seconds, 0.001 to 1e+09, or a number with s, m or h, such as 5m"
-        ) from None
+
+    def read(text: str) -> float:
+        unit = UNITS.get(text[-1:], 0.0)
+        try:
+            return number(least, most)(f"{float(text[:-1]) * unit}" if unit else text)
+        except (ValueError, ArgumentTypeError):
+            bounds = f"{least:g} to {most:g}, or a number with s, m or h, such as 5m"
+            raise ArgumentTypeError(f"{text}: give seconds, {bounds}") from None
+
+    return read
+
+
+def timing(text: str) -> Timing:
+    """Import a schedule, or make one of the seconds of each wait.
+
+    >>> timing("0.1s")
+    Constant(every=0.1)
+    """
+    if re.fullmatch(r"(\d+(\.\d+)?|\.\d+)[smh]?", text):
+        return Constant(duration(0)(text))
+    named = imported(text)
+    if not isinstance(named, Timing):
+        raise ArgumentTypeError(f"{text} is not a schedule, but {named!r}")
+    return named
 
 
 def imported(text: str) -> Any:

@@ -41,7 +41,7 @@ def choose_overloads(app: Sphinx) -> None:
             if "Never" not in {parameter.annotation for parameter in one.parameters.values()}
         ]
     public = ModuleAnalyzer.for_module("ixbackoff")
-    its_own = ModuleAnalyzer.for_module(all_of.__globals__["__name__"])
+    its_own = ModuleAnalyzer.for_module(inspect.unwrap(all_of).__globals__["__name__"])
     public.analyze()
     its_own.analyze()
     public.overloads["all_of"] = its_own.overloads["all_of"][1:4]

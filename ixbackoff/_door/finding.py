@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
+import json
 from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Sequence
 from inspect import Parameter, iscoroutinefunction, signature
 from typing import Any, NamedTuple
 
-from .._commandline import imported, in_one_line, number
+from .._commandline import imported, in_one_line, timing
 from .._functions.backoff import Backoff
-from .._meaning.chains import PROGRAM, Chain, Ladder, program_of
+from .._meaning.chains import PROGRAM, Chain, program_of
 from .._words.commands import AsyncInterpreter, Command, Interpreter
 from .._writing.programs import Program
-from ..schedules.kinds import Constant, Schedule
+from ..schedules.kinds import Schedule
 
 
 class Found(NamedTuple):
@@ -29,11 +30,15 @@ class Found(NamedTuple):
     needs: str
 
 
-PROGRAM_HELP = "a program, a decorated function, or a function without arguments that makes either"
+PROGRAM_HELP = (
+    "a program, a decorated function, or a function that makes either; its arguments follow --, as "
+    "JSON or text: -- 3 http://localhost/page"
+)
 TRUST = (
-    "MODULE is imported, which runs its code, and a function without arguments is called: name "
+    "MODULE is imported, which runs its code, and a function that makes a program is called: name "
     "only code that you trust."
 )
+GIVE = "write the arguments behind --, or name a program"
 
 
 def add_schedule(parser: ArgumentParser) -> None:
@@ -47,16 +52,33 @@ def add_schedule(parser: ArgumentParser) -> None:
     )
 
 
-def program(text: str) -> Found:
-    """Find a program, a decorated function, or a function without arguments that makes either.
+def arguments_apart(words: list[str]) -> tuple[list[str], list[Any]]:
+    """Separate the words from the arguments of a function, which follow `--`.
+
+    >>> arguments_apart(["jobs:copy", "--", "3", "page"])
+    (['jobs:copy'], [3, 'page'])
+    """
+    dashes = words.index("--") if "--" in words else len(words)
+    return words[:dashes], [value(word) for word in words[dashes + 1 :]]
+
+
+def value(text: str) -> Any:
+    """Parse a value: JSON, other text as it is, or nothing, which is `None`."""
+    try:
+        return json.loads(text) if text else None
+    except ValueError:
+        return text
+
+
+def program(text: str, given: Sequence[Any] = ()) -> Found:
+    """Find a program, or a function and its `given` arguments: a decorated one, or a maker.
 
     Raises:
-        ArgumentTypeError: `text` names none of these.
+        ArgumentTypeError: `text` names none of these, or does not take these arguments.
     """
-    named = imported(text)
-    made = named
-    if not isinstance(named, Ladder) and not hasattr(named, PROGRAM) and is_function(named):
-        made = called(text, named)
+    named = made = imported(text)
+    if given or (not hasattr(named, PROGRAM) and is_function(named)):
+        made = called(text, named, given)
     known: Any = program_of(made)
     if not isinstance(known, Program):
         raise ArgumentTypeError(f"{text} {refusal(made, named)}")
@@ -69,28 +91,29 @@ def is_function(named: Any) -> bool:
     return callable(named) and not isinstance(named, type | Command | Chain | Backoff)
 
 
-def called(text: str, function: Any) -> Any:
-    """Call a function that makes a program.
+def called(text: str, function: Any, given: Sequence[Any] = ()) -> Any:
+    """Call a function that makes a program, or make that of one call of a decorated function.
 
     Raises:
-        ArgumentTypeError: the function needs arguments, or fails.
+        ArgumentTypeError: the function does not take these arguments, or fails.
     """
-    if iscoroutinefunction(function):
+    decorated = hasattr(function, PROGRAM)
+    if iscoroutinefunction(function) and not decorated:
         raise ArgumentTypeError(
             f"{text} is a coroutine function: decorate it with @backoff(N3), or name a program"
         )
-    if missing := needed(function):
-        raise ArgumentTypeError(
-            f"{text} needs {missing}: name a program, or a function without arguments"
-        )
+    if missing := needed(function, len(given)):
+        raise ArgumentTypeError(f"{text} needs {missing}: {GIVE}")
     try:
-        return function()
+        if decorated:
+            signature(function).bind(*given)
+        return program_of(function, *given) if decorated else function(*given)
     except Exception as error:  # the function may have any fault
         raise ArgumentTypeError(f"{text}() failed: {in_one_line(error)}") from None
 
 
-def needed(function: Any) -> str:
-    """List the required arguments of a function in words; "" if there are none.
+def needed(function: Any, given: int = 0) -> str:
+    """List the required arguments of a function, after those that are given, in words.
 
     >>> needed(lambda url, path, limit=5: ...), needed(lambda *urls: ...)
     ('the arguments url and path', '')
@@ -104,7 +127,7 @@ def needed(function: Any) -> str:
         parameter.name
         for parameter in parameters
         if parameter.default is Parameter.empty and parameter.kind not in variadic
-    ]
+    ][given:]
     if len(required) < 2:
         return f"the argument {required[0]}" if required else ""
     return f"the arguments {', '.join(required[:-1])} and {required[-1]}"
@@ -125,16 +148,10 @@ def refusal(made: object, named: object) -> str:
 def schedule(text: str) -> Schedule:
     """Find a schedule, or make a `Constant` of a number of seconds.
 
-    >>> schedule("0.1")
-    Constant(every=0.1)
-
     Raises:
         ArgumentTypeError: `text` does not name a schedule, or the schedule may shorten waits.
     """
-    seconds = re.fullmatch(r"(\d+(?:\.\d+)?|\.\d+)s?", text)
-    if seconds is not None:
-        return Constant(number(0, 1e9)(seconds[1]))
-    named = imported(text)
+    named = timing(text)
     if not isinstance(named, Schedule):
         raise ArgumentTypeError(f"{text} is not a schedule, but {named!r}")
     return named

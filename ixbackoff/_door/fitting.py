@@ -6,7 +6,7 @@ from argparse import ArgumentTypeError
 from math import inf
 from typing import NamedTuple
 
-from .._commandline import number
+from .._commandline import duration
 from .._meaning.planning import Plan
 from .amounts import spoken
 
@@ -52,10 +52,10 @@ def service_limit(text: str) -> ServiceLimit:
     if text in SERVICES:
         return ServiceLimit(text, SERVICES[text])
     try:
-        return ServiceLimit("", number(0, 1e9)(text))
+        return ServiceLimit("", duration(0)(text))
     except ArgumentTypeError:
         raise ArgumentTypeError(
-            f"{text}: give seconds, 0 to 1e+09, or one of {', '.join(SERVICES)}"
+            f"{text}: give seconds, 0 to 1e+09, a time such as 5m, or one of {', '.join(SERVICES)}"
         ) from None
 
 

@@ -83,7 +83,7 @@ def as_json(planned: Planned) -> str:
             "commands": {
                 kind.__name__: finite_or_none(many) for kind, many in known.commands.kinds.items()
             },
-            "untold": sorted(known.commands.untold),
+            "uncounted": sorted(known.commands.uncounted),
             "rungs": [rung._asdict() for rung in known.rungs],
             "fits": [
                 {

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable
+from functools import partial
 
-from .._commandline import FAILED, WRONG, Parser, in_one_line, number
+from .._commandline import FAILED, WRONG, Parser, duration, in_one_line
 from .._meaning.planning import plan
 from . import finding
 from .fitting import SERVICES, fit, service_limit
@@ -24,19 +25,24 @@ FORMATS: dict[str, Callable[[Planned], str]] = {
 
 def parsed(words: list[str]) -> Namespace:
     """Parse the command line."""
+    words, given = finding.arguments_apart(words)
     parser = Parser(
         prog="ixbackoff plan",
+        usage="ixbackoff plan MODULE:PROGRAM [options] [-- ARGUMENT ...]",
         description="Show what a program does at most, without running it: its tries, its waits, "
         f"its time, and whether that fits a limit. {finding.TRUST}",
         epilog="Exit status: 0, 1 if the program does not fit a limit, 2 if it has no plan.",
     )
     parser.add_argument(
-        "program", type=finding.program, metavar="MODULE:PROGRAM", help=finding.PROGRAM_HELP
+        "program",
+        type=partial(finding.program, given=given),
+        metavar="MODULE:PROGRAM",
+        help=finding.PROGRAM_HELP,
     )
     finding.add_schedule(parser)
     parser.add_argument(
         "--each",
-        type=number(0, 1e9),
+        type=duration(0),
         metavar="SECONDS",
         help="the longest time of a try; a shorter .limit(...) of the try takes precedence",
     )
@@ -46,7 +52,7 @@ def parsed(words: list[str]) -> Namespace:
         action="append",
         default=[],
         metavar="LIMIT",
-        help=f"seconds, or one of {', '.join(SERVICES)}; may be repeated",
+        help=f"seconds, a time such as 5m, or one of {', '.join(SERVICES)}; may be repeated",
     )
     parser.add_argument(
         "--output-format",

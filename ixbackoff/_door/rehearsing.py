@@ -8,13 +8,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from .._commandline import FAILED, number
+from .._commandline import FAILED, duration
 from .._words.commands import AnyCommand, Command, Misuse
 from .._words.failures import NotReady
 from ..live.errors import failure_of_status
 from ..testing import Virtual
 from ..testing.scripts import given_by, takes
-from .finding import Found
+from ..testing.virtual import stable
+from .finding import Found, value
 from .stderr_log import with_notes
 
 FAILURES: dict[str, Callable[[], Exception]] = {
@@ -22,7 +23,7 @@ FAILURES: dict[str, Callable[[], Exception]] = {
     "refused": partial(ConnectionRefusedError, "rehearsed"),
     "reset": partial(ConnectionResetError, "rehearsed"),
 }
-SECONDS = number(0, 1e9)
+SECONDS = duration(0)
 MOST = 1000
 """The greatest number of commands in a rehearsal: some programs have no end."""
 
@@ -55,7 +56,7 @@ def outcome(text: str) -> Any:
         if lasting:
             return takes(SECONDS(seconds), outcome(what))
         if kind == "ok":
-            return answer(rest)
+            return value(rest)
         if kind in FAILURES and not rest:
             return FAILURES[kind]()
         if kind == "not-ready":
@@ -70,16 +71,8 @@ def outcome(text: str) -> Any:
     return failure
 
 
-def answer(text: str) -> Any:
-    """Parse an answer: JSON, or other text as it is; no text is `None`."""
-    try:
-        return json.loads(text) if text else None
-    except ValueError:
-        return text
-
-
-def rehearsed(found: Found, script: list[Any], options: dict[str, Any]) -> int:
-    """Run a program in virtual time and print its commands; return 1 if it failed."""
+def rehearsed(found: Found, script: list[Any], options: dict[str, Any], form: str) -> int:
+    """Run a program in virtual time, print its commands as `form`; return 1 if it failed."""
     issued = 0
 
     def answered(command: Command[Any]) -> Any:
@@ -97,17 +90,34 @@ def rehearsed(found: Found, script: list[Any], options: dict[str, Any]) -> int:
     world = Virtual(anything.handled_by(answered))
     known_to = world._standard()
     del known_to[AnyCommand]
-    failed = True
+    result = failed = None
     try:
-        value = found.program.run(world.interpreter, **options)
-        end = "succeeds" if value is None else f"succeeds: {value!r}"
-        failed = False
+        result = found.program.run(world.interpreter, **options)
+        end = "succeeds" if result is None else f"succeeds: {result!r}"
     except Misuse:
         raise
     except Endless:
-        end = f"has not ended after {MOST} commands"
+        end = failed = f"has not ended after {MOST} commands"
     except Exception as failure:  # a program may fail with any exception
-        end = f"fails: {with_notes(failure)}"
-    print(world.transcript())
-    print(f"{world.now:10.3f}  {found.name} {end}")
+        failed = with_notes(failure)
+        end = f"fails: {failed}"
+    if form == "json":
+        print(as_json(found.name, world, result, failed))
+    else:
+        print(world.transcript())
+        print(f"{world.now:10.3f}  {found.name} {end}")
     return FAILED if failed else 0
+
+
+def as_json(name: str, world: Virtual[Any], result: object, failed: str | None) -> str:
+    """Write a rehearsal as JSON, with commands, answers and failures as Python shows them."""
+    ends = {"seconds": world.now, "value": shown(result), "failure": failed}
+    trace = [
+        {"at": at, "command": shown(command), "answer": shown(answer), "failure": shown(failure)}
+        for at, command, answer, failure, _ in world.trace
+    ]
+    return json.dumps({"program": name, **ends, "trace": trace}, indent=2)
+
+
+def shown(thing: object) -> str | None:
+    return None if thing is None else stable(repr(thing))

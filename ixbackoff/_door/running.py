@@ -6,9 +6,11 @@ import asyncio
 import json
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from .._commandline import FAILED, WRONG, Parser, seconds
+from .._commandline import FAILED, WRONG, Parser, duration
 from .._meaning.planning import plan
 from .._words.calls import CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse, interpreter_of, join
@@ -18,16 +20,17 @@ from .rehearsing import outcomes, rehearsed
 from .stderr_log import logged, with_notes
 
 
-def parsed(words: list[str], of_shell: bool) -> Namespace:
+def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Namespace:
     """Parse the words before `--`.
 
     Args:
         words: the words.
         of_shell: whether to run a shell command, on the rung that the first word names.
+        given: the arguments of the function that makes the program.
     """
     parser = Parser(
         prog="ixbackoff run",
-        usage="ixbackoff run MODULE:PROGRAM [options]\n"
+        usage="ixbackoff run MODULE:PROGRAM [options] [-- ARGUMENT ...]\n"
         "       ixbackoff run RUNG [options] -- COMMAND ...",
         description="Run a program, or retry a shell command on a ladder, after longer and longer "
         "waits. Waits are logged to standard error; the value of a program is printed to standard "
@@ -37,14 +40,14 @@ def parsed(words: list[str], of_shell: bool) -> Namespace:
     )
     parser.add_argument(
         "what",
-        type=shell.rung if of_shell else finding.program,
+        type=shell.rung if of_shell else partial(finding.program, given=given),
         metavar="RUNG" if of_shell else "MODULE:PROGRAM",
         help=f"{finding.PROGRAM_HELP}; or a rung, such as N4 for five tries of a shell command",
     )
     finding.add_schedule(parser)
     parser.add_argument(
         "--within",
-        type=seconds,
+        type=duration(0.001),
         metavar="SECONDS",
         help="the time limit of the whole run, in seconds or as 5m or 1h; at its end the current "
         "command is ended",
@@ -64,6 +67,9 @@ def parsed(words: list[str], of_shell: bool) -> Namespace:
         "repeats: ok, ok:VALUE, 503, 429:30 with Retry-After, not-ready, timeout, refused, reset; "
         "503@2 takes 2 s",
     )
+    programs.add_argument(
+        "--output-format", choices=("text", "json"), help="of --rehearse (default: text)"
+    )
     shell.add_options(parser)
     args, rest = parser.parse_known_args(words)
     if of_shell and rest and not rest[0].startswith("-"):
@@ -74,25 +80,24 @@ def parsed(words: list[str], of_shell: bool) -> Namespace:
         parser.error("--interpreter and --rehearse are for a program")
     if not of_shell and args.on:
         parser.error("--on is for a shell command: a program has on= in its steps")
+    if args.output_format and not args.rehearse:
+        parser.error("--output-format is for --rehearse")
     return args
 
 
 def main(words: list[str]) -> int:
     """Run a program, or a shell command; return the exit status."""
-    dashes = words.index("--") if "--" in words else len(words)
-    if dashes < len(words) or (words and shell.is_like_a_rung(words[0])):
-        return shell.run(parsed(words[:dashes], of_shell=True), tuple(words[dashes + 1 :]))
-    args = parsed(words, of_shell=False)
+    before, given = finding.arguments_apart(words)
+    if shell.is_meant(before, len(before) < len(words)):
+        return shell.run(parsed(before, of_shell=True), tuple(words[len(before) + 1 :]))
+    args = parsed(before, of_shell=False, given=given)
     found: finding.Found = args.what
     options = {"schedule": args.schedule, "within": args.within}
     try:
         if args.rehearse is not None:
-            return rehearsed(found, args.rehearse, options)
+            return rehearsed(found, args.rehearse, options, args.output_format)
         if found.needs:
-            print(
-                f"{found.name} needs {found.needs}: name a function that needs none, or a program.",
-                file=sys.stderr,
-            )
+            print(f"{found.name} needs {found.needs}: {finding.GIVE}.", file=sys.stderr)
             return WRONG
         with logged(ends=False):
             value = run(found, args.interpreter, options)

@@ -76,9 +76,14 @@ def is_rung(text: str) -> bool:
     return text == "FOREVER" or text in {f"N{number}" for number in range(rungs.DEEPEST + 1)}
 
 
-def is_like_a_rung(text: str) -> bool:
-    """Return whether a text is the name of a rung, or a number in its place."""
-    return is_rung(text) or text.isdecimal()
+def is_meant(words: list[str], dashes: bool) -> bool:
+    """Return whether words, which `--` may follow, name a rung and not a program.
+
+    >>> is_meant(["--on", "75", "N3"], True), is_meant(["jobs:copy"], True), is_meant(["3"], False)
+    (True, False, True)
+    """
+    number = any(word.isdecimal() for word in words[:1])
+    return number or any(map(is_rung, words)) or (dashes and not any(":" in one for one in words))
 
 
 def statuses(text: str) -> frozenset[int]:

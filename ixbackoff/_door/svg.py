@@ -38,9 +38,9 @@ STYLE = """
   .limit { stroke: #1f2328; stroke-width: 2 } .over { stroke: #a40e26; stroke-width: 3 }
   .no { fill: #a40e26; font-weight: 600 }
   @media (prefers-color-scheme: dark) {
-    .page { fill: #0d1117 } text { fill: #f0f6fc } .quiet { fill: #9198a1 }
-    .behind { fill: #0d1117; stroke: #0d1117 } .row, .tick { stroke: #3d444d }
-    .try { fill: #79c0ff; stroke: #0d1117 }
+    .page { fill: #131416 } text { fill: #f0f6fc } .quiet { fill: #9198a1 }
+    .behind { fill: #131416; stroke: #131416 } .row, .tick { stroke: #3d444d }
+    .try { fill: #79c0ff; stroke: #131416 }
     .told, .takes { stroke: #79c0ff } .wait, .down { stroke: #ffa657 }
     .limit { stroke: #f0f6fc } .over { stroke: #ff7b72 } .no { fill: #ff7b72 }
   }

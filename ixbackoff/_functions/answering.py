@@ -1,4 +1,4 @@
-"""The interpreter that runs decorated functions: the real one, or that of a test."""
+"""The interpreters that run decorated functions: the real ones, or those of a test."""
 
 from __future__ import annotations
 
@@ -81,8 +81,7 @@ def answered_by(
     Raises:
         TypeError: `interpreter` is not an interpreter.
     """
-    mine = in_place_of_the_real_ones(interpreter)
-    token = OTHERS.set(mine)
+    token = OTHERS.set(in_place_of_the_real_ones(interpreter))
     try:
         yield
     finally:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._meaning.chains import PROGRAM
-from .._meaning.descents import After, begins, descents, kinds_and_predicate
+from .._meaning.descents import begins, descents, kinds_and_predicate
 from .._running.command_loops import check_run
 from .._words.attributes import no_attribute
 from .._words.calls import Call, CallAsync, call, call_async
@@ -30,6 +30,7 @@ from .._words.vocabulary import Delay
 from .._writing.attempts import CommandOrAttempt, do
 from .._writing.programs import Program, at, at_with
 from ..schedules.kinds import Schedule, powers_of_two
+from ..schedules.timings import After
 from .answering import PLAIN, interpreter, interpreter_async
 from .callers import caller
 from .function_checks import check_sync, checked_function, undecorated
@@ -56,8 +57,8 @@ N = TypeVar("N", bound=Nat)
 class Backoff(Generic[I]):
     """A decision which failures to retry, how often, and after what waits; made by `backoff`.
 
-    It is immutable: any number of functions, threads and tasks can share one. A call of a function
-    does the same as the program `at(rung).retry(call(function, ...))`.
+    A `Backoff` is immutable: any number of functions, threads and tasks can share one. A call of a
+    function does the same as the program `at(rung).retry(call(function, ...))`.
     """
 
     __slots__ = ("_descent", "_generic", "_rung", "_settings", "_top")
@@ -89,7 +90,11 @@ class Backoff(Generic[I]):
         for name in WRAPPER_ASSIGNMENTS:
             with suppress(AttributeError, TypeError):  # the name of a mock may be a mock
                 setattr(retried, name, getattr(function, name))
-        setattr(retried, PROGRAM, lambda: self._program(called(function)))  # not that of `function`
+
+        def one_call(*given: object) -> object:
+            return self._program(called(function, *given))
+
+        setattr(retried, PROGRAM, one_call)  # after `wraps`, which may have copied another
         return retried
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -130,7 +135,7 @@ class Backoff(Generic[I]):
     def program_async(
         self, function: Callable[P, Coroutine[Any, Any, A]], /, *args: P.args, **kwargs: P.kwargs
     ) -> Program[I, Z, A, CallAsync[A] | Delay]:
-        """As `program`, for a coroutine function.
+        """Make the program of a call of a coroutine function.
 
         >>> from asyncio import sleep
         >>> from ixbackoff import N2, backoff
@@ -170,7 +175,7 @@ class Backoff(Generic[I]):
         effect: CommandOrAttempt[E, A],
         interpreter: Interpreter[E | Delay] | AsyncInterpreter[E | Delay],
     ) -> A:
-        """As `run`, with handlers that may be awaited."""
+        """Run a command or an attempt as `run` does, with handlers that may be awaited."""
         return await self._program(effect).run_async(interpreter)
 
     def replace(
@@ -241,8 +246,8 @@ class Backoff(Generic[I]):
 
         def __enter__(self):
             raise Misuse(
-                "A backoff is not a block, but each of its tries: write `for one_try in "
-                "backoff(...):`, and `with one_try:` in it."
+                "A backoff is not a context manager, but each of its tries is: write `for one_try "
+                "in backoff(...):`, and `with one_try:` in it."
             )
 
         __exit__ = __aenter__ = __aexit__ = __enter__
@@ -312,8 +317,8 @@ def backoff(
         stop: a `threading.Event` that ends the waits of plain functions and `for` blocks at once,
             with the last failure; for the handler of SIGTERM. Once it is set, further calls raise
             `Stopped`. Cancel the task of a coroutine function instead.
-        nested: the treatment of a decorated function that another one calls: the inner one is
-            rejected, or, if either of them says `"once"`, it gets a single try.
+        nested: the treatment of a decorated function that another one calls: the inner function is
+            rejected, or gets a single try if either of the two says `"once"`.
         name: the name in the log and in events; by default that of the function.
 
     Raises:
@@ -325,22 +330,23 @@ def backoff(
 
 
 def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
-    """Make a `Backoff` from checked settings."""
-    made: Backoff[I] = object.__new__(UNTYPED)
-    made._rung = rung
-    made._top = _position(rung)
-    made._settings = settings
-    made._generic = (settings.within, settings.budget, settings.stop) != (None, None, None)
-    settings.checked()
+    """Check the settings, and make a `Backoff` of them."""
+    new: Backoff[I] = object.__new__(UNTYPED)
+    new._rung = rung
+    new._top = _position(rung)
+    new._settings = settings
+    new._generic = (settings.within, settings.budget, settings.stop) != (None, None, None)
+    settings.check()
     check_run(at(rung).end(), PLAIN, Interpreter, settings.defaults)
     kinds, chosen = kinds_and_predicate(settings.chosen)
-    made._descent = descents(made._top, kinds, chosen, *begins(settings.schedule, made._top))
-    return made
+    new._descent = descents(new._top, kinds, chosen, *begins(settings.schedule, new._top))
+    return new
 
 
-def called(function: Any) -> Any:
-    """Make the command that calls a function, of either kind, without arguments: for a plan."""
-    return call_async(function) if is_coroutine_function(function) else call(function)
+def called(function: Any, *given: object) -> Any:
+    """Make the command that calls a plain or coroutine function; a plan needs no arguments."""
+    make: Any = call_async if is_coroutine_function(function) else call
+    return make(function, *given)
 
 
 def _position(rung: Rung[I]) -> int:

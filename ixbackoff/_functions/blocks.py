@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
@@ -53,7 +54,6 @@ class Try:
     """
 
     __slots__ = ("_before", "_done", "_failure", "_inner", "_left", "_mark", "_stream", "number")
-    _before: Left | None  # unset until the block is entered
 
     def __init__(
         self, number: int, inner: Called | None, stream: Stream, left: Left | None
@@ -62,14 +62,16 @@ class Try:
         self._inner = inner
         self._stream = stream
         self._left = left
-        self._done = False
+        self._before: Left | None = None
+        self._done: bool | None = None  # `None` until the block is entered
         self._failure: Exception | None = None
         self._mark: Mark = [None, number - 1]
 
     def __enter__(self) -> Self:
         if self._done:
-            raise Misuse("One try runs the block once: go on to the next round of the loop.")
+            raise Misuse("One try runs the block once: continue with the next round of the loop.")
         self._before = LEFT.get()
+        self._done = False
         try:
             if self._inner is not None:
                 begin(self._mark, self._inner)
@@ -120,14 +122,14 @@ class Try:
             Misuse: the block was not run.
         """
         if not self._done:
-            self._before = None
+            self._done = False
             return Misuse("The block was not run: write `with` and the loop's variable around it.")
         failure, self._failure = self._failure, None
         return failure
 
 
 class Loop:
-    """A loop that advances `stream` after each try of the block.
+    """A loop over the tries of a block, which advances `stream` before each of them.
 
     Args:
         inner: the mark of the block; `None` if it gets a single try.
@@ -153,7 +155,7 @@ class Loop:
         last: Try | None = getattr(self, "_last", None)  # Ctrl-C may have struck in `__init__`,
         if last is not None:  # or between the block and its `__exit__`
             last._mark[0] = None
-            if not hasattr(last, "_before"):
+            if last._done is None and not has_with(sys._getframe(1)):
                 from warnings import warn
 
                 said = "A try of a backoff did not run its block, so nothing is retried: write"
@@ -169,9 +171,9 @@ class Loop:
 
     @contextmanager
     def _running(self) -> Generator[None]:
-        """Mark the context while commands between two tries run: a retry inside them is rejected.
+        """Mark the context while commands between two tries run, to reject a retry inside them.
 
-        The time limit that the stream sets holds for the block, not for the code around it.
+        The time limit that the stream sets applies to the block, not to the code around it.
         """
         before = LEFT.get()
         mine: Mark = [None, 0]
@@ -201,7 +203,7 @@ class Loop:
                 command = stream.send(None)
             else:
                 try:
-                    raise failure  # the context of an exception that a predicate raises
+                    raise failure  # so it is the context of an exception in a predicate
                 except Exception:
                     command = stream.throw(failure)
             failure = None
@@ -220,6 +222,14 @@ class Loop:
             failure = command = None
 
 
+def has_with(frame: FrameType) -> bool:
+    """Return whether a function has a `with`: then it may leave a loop before it on purpose."""
+    from dis import get_instructions
+
+    names = [one.opname for one in get_instructions(frame.f_code)]
+    return any(name.startswith("BEFORE_") or name == "LOAD_SPECIAL" for name in names)
+
+
 @final
 class Tries(Loop):
     """The tries of a block, for a `for` loop."""
@@ -231,8 +241,8 @@ class Tries(Loop):
 
     def __next__(self) -> Try:
         with self._running():
-            goes_on = answered(self._between(), self._handlers)
-        if goes_on:
+            is_left = answered(self._between(), self._handlers)
+        if is_left:
             return self._next()
         raise StopIteration
 
@@ -241,7 +251,7 @@ class Tries(Loop):
 class TriesAsync(Loop):
     """The tries of a block, for an `async for` loop; the handlers may be awaited.
 
-    It is not a generator: an abandoned async generator is not closed at once.
+    This is a class, because an abandoned async generator is not closed immediately.
     """
 
     __slots__ = ()
@@ -251,7 +261,7 @@ class TriesAsync(Loop):
 
     async def __anext__(self) -> Try:
         with self._running():
-            goes_on = await answered_async(self._between(), self._handlers)
-        if goes_on:
+            is_left = await answered_async(self._between(), self._handlers)
+        if is_left:
             return self._next()
         raise StopAsyncIteration

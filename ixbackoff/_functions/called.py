@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from .._meaning.defaults import ONCE
-from .._meaning.descents import After
 from .._meaning.names import function_name
 from .._words.calls import Call, CallAsync
 from .._words.commands import is_coroutine_function
 from .._words.rungs import ENDLESS
+from ..schedules.timings import After
 from .settings import wanting
 
 
 class Called:
-    """A function under a `backoff`. Its runs carry it as their mark, for the text of errors.
+    """A function under a `backoff`: the mark of each of its runs, which errors name.
 
     >>> from ixbackoff import N3, backoff
     >>> str(Called(backoff(N3), print))

@@ -1,4 +1,4 @@
-"""Calls of a decorated function, again while they fail: one loop, in a sync and an async form.
+"""Calls of a decorated function, repeated while they fail, by one loop in a sync and async form.
 
 A call does the same as its program (`Backoff.program`), many times as fast; a law compares them.
 With a deadline, a budget, a stop or another interpreter it runs that program.
@@ -22,14 +22,14 @@ from .._limits.nesting import (
 )
 from .._limits.observers import LOOK, SWAPPED, Observer
 from .._running.logs import WARNING, default_logger, log_wait
-from .._running.sleeping import LONGEST_SLEEP, SWITCHES, awaitable, blocking, check_loop
-from .._words.commands import is_coroutine_function
+from .._running.sleeping import LONGEST_SLEEP, SWITCHES, awaitable, blocking
+from .._words.commands import is_coroutine_function, raisable
 from .answering import OTHERS
 from .called import Called
 from .ends import ended
 from .function_checks import check_sync, checked_function, no_coroutine_function
 from .nested import by_program, by_program_async
-from .watching import Watched, plain
+from .watching import Watched
 
 __tracebackhide__ = True
 
@@ -46,18 +46,18 @@ def caller(backoff: Any, function: Any) -> Any:
     return caller_sync(called, swapped)
 
 
-# The two loops are alike, but for `await` and what only a plain function can do: return a coroutine
-# or raise StopIteration. Their state is in local variables: in an object, a retry takes a fifth
+# The two loops differ in `await`, and in the two results of a plain function only: a coroutine, and
+# a StopIteration. Their state is in local variables: in an object, a retry takes a fifth
 # longer. What a first try does not need is made at the first failure (`again`).
 #
 # A call at N0 leaves the mark of the context alone, or it would hide the run around it. Any other
-# marks the context before each try, unless its mark still stands there: an observer, a signal
+# call marks the context before each try, unless its mark is still there: an observer, a signal
 # handler or a task with the same context may have retried between two tries.
 
 
 def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
-    """As `caller`, for a plain function."""
-    waits, attempt, descent = called if called.top else None, called.attempt, called.descent
+    """Do what `caller` does, for a plain function."""
+    marked, attempt, descent = called if called.top else None, called.attempt, called.descent
 
     @carries_mark
     def retried(*args: Any, **kwargs: Any) -> Any:
@@ -77,12 +77,12 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
         try:
             if watched is not None:
                 watched.begin()
-            if waits is not None:
+            if marked is not None:
                 run_in(mine)
                 thread.mark = mine
             while True:
                 try:
-                    mine[0] = waits
+                    mine[0] = marked
                     answer = attempt(*args, **kwargs) if kwargs else attempt(*args)
                     if REFUSED or answer.__class__ is CoroutineType:
                         check_answer(called, answer, mine)
@@ -98,9 +98,8 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                     if seconds is None:
                         raise
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
-                        waits_for(seconds, failure, called, k, watched)
+                        report_wait(seconds, failure, called, k, watched)
                     mine[0] = None
-                    check_loop(called.name, seconds)
                 sleep = blocking() if SWITCHES else sleep
                 sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                 k += 1
@@ -132,8 +131,8 @@ def begin_retry(
 
 
 def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
-    """As `caller`, for a coroutine function."""
-    waits, attempt, descent = called if called.top else None, called.attempt, called.descent
+    """Do what `caller` does, for a coroutine function."""
+    marked, attempt, descent = called if called.top else None, called.attempt, called.descent
 
     @carries_mark
     async def retried(*args: Any, **kwargs: Any) -> Any:
@@ -155,10 +154,10 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                 watched.begin()
             while True:
                 try:
-                    if waits is not None and (k == 0 or running() is not mine):
+                    if marked is not None and (k == 0 or running() is not mine):
                         run_in(mine)
                         thread.awaits = True
-                    mine[0] = waits
+                    mine[0] = marked
                     answer = await (attempt(*args, **kwargs) if kwargs else attempt(*args))
                     if REFUSED:
                         check_not_refused(mine)
@@ -174,7 +173,7 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                     if seconds is None:
                         raise
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
-                        waits_for(seconds, failure, called, k, watched)
+                        report_wait(seconds, failure, called, k, watched)
                     mine[0] = None
                 sleep = awaitable() if SWITCHES else sleep
                 await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
@@ -217,11 +216,11 @@ def failed(failure: Exception, mine: Mark, watched: Watched | None) -> None:
     check_not_refused(mine, failure)
 
 
-def waits_for(
+def report_wait(
     seconds: float, failure: Exception, called: Called, k: int, watched: Watched | None
 ) -> None:
     """Deliver the event of a wait, and log it."""
-    raised = plain(failure)
+    raised = raisable(failure)
     if watched is not None:
         watched.wait(seconds, raised)
     log_wait(called.name, k + 1, called.tries, raised, seconds)
@@ -238,11 +237,12 @@ def around(
     """Decide how a call runs.
 
     Returns:
-        The outer run, if the call gets a single try because of it; `called`, if the call runs as a
-        program; else `None`. And the watcher of the call, if it is observed.
+        1. the outer run, because of which the call gets a single try; `called`, if the call runs as
+           a program; else `None`;
+        2. the watcher of the call, if it is observed.
 
     Raises:
-        Misuse: there is an outer run, and the call may not run inside it.
+        Misuse: the call may not run inside the outer run.
     """
     if called.top and (
         running()[0] is not None or thread.mark[0] is not None or (sync and thread.awaits)

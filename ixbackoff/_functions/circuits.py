@@ -13,9 +13,9 @@ from types import CoroutineType
 from typing import Any
 
 from .._limits.breakers import CircuitBreaker
-from .._meaning.descents import After
 from .._running.eventloops import clock, now
-from .._words.commands import stopped
+from .._words.commands import raisable
+from ..schedules.timings import After
 from .function_checks import no_coroutine_function
 
 
@@ -64,7 +64,7 @@ def probing(breaker: CircuitBreaker, clock: Callable[[], float]) -> Generator[No
         yield
         settle = breaker.succeed
     except Exception as failure:
-        blamed = breaker.blames(stopped(failure) if isinstance(failure, StopIteration) else failure)
+        blamed = breaker.blames(raisable(failure))
         if blamed and not breaker.closed:
             breaker.fail(probe, clock())
         if blamed is False:

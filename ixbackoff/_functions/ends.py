@@ -5,12 +5,12 @@ from __future__ import annotations
 from .._meaning.descents import ONE_TRY
 from .._meaning.runs import not_chosen, noted
 from .._running.logs import log_end
-from .._words.commands import Misuse
+from .._words.commands import Misuse, raisable
 from .._words.failures import CircuitOpen
 from .._words.reasons import Reason, Story
 from .._words.verdicts import is_transient
 from .called import Called
-from .watching import Watched, plain
+from .watching import Watched
 
 
 def ended(
@@ -28,27 +28,27 @@ def ended(
         called: the function.
         k: the number of waits.
         waited: their seconds.
-        no_wait: whether `failure` is that of a try, and no wait followed it.
+        no_wait: whether `failure` is that of a try after which there was no wait.
         watched: the watcher, if the call is observed.
 
     Raises:
         RuntimeError: the failure is a StopIteration.
     """
-    made = plain(failure)
+    raised = raisable(failure)
     try:
-        if isinstance(made, Exception):
-            reason, note = reason_and_note(made, called, no_wait and k != called.top)
+        if isinstance(raised, Exception):
+            reason, note = reason_and_note(raised, called, no_wait and k != called.top)
             story = Story(k + 1, k, waited, reason)
-            noted(made, story, note)
-            log_end(called.name, story, made)
+            noted(raised, story, note)
+            log_end(called.name, story, raised)
             if watched is not None:
                 watched.reason = reason
         if watched is not None:
-            watched.close(made)
-        if made is not failure:
-            raise made
+            watched.close(raised)
+        if raised is not failure:
+            raise raised
     finally:  # break the cycle of exception, traceback and this frame
-        del made, failure
+        del raised, failure
 
 
 def reason_and_note(failure: Exception, called: Called, early: bool) -> tuple[Reason, str]:

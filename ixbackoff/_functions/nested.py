@@ -24,7 +24,7 @@ def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], ou
 async def by_program_async(
     called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object
 ) -> Any:
-    """As `by_program`, for a coroutine function."""
+    """Do what `by_program` does, for a coroutine function."""
     try:
         return await program_of(called, args, kwargs, outer).run_async(interpreter_async())
     except Exception as failure:
@@ -41,7 +41,7 @@ def program_of(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], ou
 
 
 def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:
-    """Pass on the commands of a nested block, which is tried once."""
+    """Pass on the commands of a nested block that is tried once; add a note to its failure."""
     try:
         return (yield from stream)
     except Exception as failure:
@@ -61,7 +61,7 @@ def guarded_once(backoff: Any, outer: object) -> Any:
 
 
 def note_once(failure: Exception, inner: Called, outer: object) -> None:
-    """Add the note that a nested call was tried once; the outer run leaves the note there."""
+    """Add the note that a nested call was tried once, which the outer run does not remove."""
     if outer is inner:
         return
     note = f"{inner.name} was tried once, because it was called inside {outer}"

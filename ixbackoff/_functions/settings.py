@@ -1,4 +1,4 @@
-"""The arguments of `backoff`, and the function that `until` makes of another one."""
+"""The arguments of `backoff`, and functions whose answers `until` checks."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Settings(Value):
         kinds, predicates = choices(self.on)
         return [NotReady, *kinds, *predicates]
 
-    def checked(self) -> None:
+    def check(self) -> None:
         """Check the settings that no run checks.
 
         Raises:
@@ -105,7 +105,7 @@ class Settings(Value):
             if not callable(self.until):
                 raise Misuse(
                     f"until={self.until!r}: give a function from the answer to a bool, which is "
-                    "true of the one that is waited for."
+                    "true for the wanted answer."
                 )
             checked_predicate(self.until)
         if self.stop is not None:
@@ -124,7 +124,7 @@ KEPT: Any = object()
 
 
 def wanting(function: Any, until: Wanted | None) -> Any:
-    """Return `function`, but with `NotReady` raised while `until` is false for its answer."""
+    """Return a function that raises `NotReady` while `until` is false for the answer."""
     if until is None:
         return function
     wanted = expected(until)
@@ -136,7 +136,7 @@ def wanting(function: Any, until: Wanted | None) -> Any:
         return answer_async
 
     def answer(*args: Any, **kwargs: Any) -> Any:
-        given = function(*args, **kwargs)
-        return given if given.__class__ is CoroutineType else wanted(given)
+        result = function(*args, **kwargs)
+        return result if result.__class__ is CoroutineType else wanted(result)
 
     return answer

@@ -1,20 +1,18 @@
-"""Calls of a decorated function that are observed, and their events.
+"""Observed calls of a decorated function, and their events.
 
-Observers get the same events of a call as of the program with the same steps.
+A call has the same events as the program with the same steps.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 from .._limits.events import Answered, Began, Ended, Issued, Run, WaitBegan
 from .._limits.observers import Notifier, Observer, clock
 from .._meaning.runs import number_after
-from .._words.commands import Command, stopped
+from .._words.commands import Command, raisable
 from .called import Called
-
-E = TypeVar("E", bound=BaseException)
 
 
 class Watched(Notifier, Run):
@@ -54,7 +52,7 @@ class Watched(Notifier, Run):
 
     def fail(self, failure: BaseException) -> None:
         """End a try."""
-        self.notify(Answered(self._issued, clock() - self._tried, plain(failure)))
+        self.notify(Answered(self._issued, clock() - self._tried, raisable(failure)))
 
     def wait(self, seconds: float, failure: Exception) -> None:
         """Begin a wait."""
@@ -69,13 +67,8 @@ class Watched(Notifier, Run):
         self.notify(issued)
 
     def close(self, failure: BaseException) -> None:
-        """End the call, and its last try if need be; do nothing the second time."""
+        """End the call, and its last try if that has not ended; do nothing the second time."""
         if self.delivered is Issued:
             self.fail(failure)
         self.end(self, failure)
         self._issued = None
-
-
-def plain(failure: E) -> E | RuntimeError:
-    """Return a failure as a handler would have raised it: a program cannot raise StopIteration."""
-    return stopped(failure) if isinstance(failure, StopIteration) else failure

@@ -5,28 +5,25 @@ from __future__ import annotations
 from _thread import RLock  # threading's own; threading itself costs 5 ms to import
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, final
 
 from .._words.checks import between, inf
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, NotReady, On, Predicate, predicate
 from .._words.verdicts import is_transient
+from ..schedules.timings import After
 from .deadlines import Expired
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
 MOST = 1_000_000  # failures
-EARLY = 1e-6  # seconds by which a clock may be early: a wait of `retry_after` has to suffice
+EARLY = 1e-6  # seconds of tolerance: clocks round, and a wait of `retry_after` has to suffice
 LEAST, LONGEST = 1e-3, 1e9  # seconds
 SPREAD = 2.0  # multiples of `open_for` over which tries refused during a probe are spread
 SILENT = (Misuse, CircuitOpen)
 """Failures that say nothing about the service: no request was sent."""
 GOLDEN = 0.618033988749895  # any number of its multiples modulo 1 is spread evenly
-
-
-After: TypeAlias = Callable[[Any, int, float], float | None]
-"""Computes the next wait from the failure, the number of waits and the last one: see `descents`."""
 
 
 @final
@@ -57,15 +54,15 @@ class CircuitBreaker:
     - A try is a command at a rung, or an attempt with all of its commands. The commands of an
       attempt are not tries: half an attempt may succeed while the service is down. The steps `Log`,
       `Now`, `Pick` and `Throw` need no service, so the breaker never refuses them.
-    - A failure counts if `on` chooses it. Any other, such as a 404, counts as an answer of the
-      service: it does not open the breaker, and as the outcome of a probe it closes the breaker.
-      `Misuse`, a cancellation and the `CircuitOpen` of another breaker do not count at all. A try
-      that a deadline interrupts while a command runs counts as a failure.
+    - A failure counts if `on` chooses it. Any other failure, such as a 404, counts as an
+      answer of the service: it does not open the breaker, and as the outcome of a probe it closes
+      the breaker. `Misuse`, a cancellation and the `CircuitOpen` of another breaker do not count at
+      all. A try that a deadline interrupts while a command runs counts as a failure.
     - Successes between failures change nothing. So choose a number above the failures that a
       healthy service causes, for all programs that share the breaker.
     - A try that is refused during a probe waits as long as the probe may take, `open_for`: after a
-      wait of 0 s it would use up a rung for nothing. Later ones are spread evenly over another two
-      `open_for`: otherwise all of them would wake together and open the breaker again.
+      wait of 0 s it would use up a rung for nothing. Further refused tries wait up to two more
+      `open_for`, evenly spread: if all woke together, they could open the breaker again.
     - A probe that is cancelled or dropped leaves its place to the next try. A probe that hangs, or
       whose thread has died, loses its place after `open_for`.
     - A failure counts if it occurs while the breaker is closed, whenever its try began. While the
@@ -74,9 +71,9 @@ class CircuitBreaker:
       closed. If the clock is set back, `open_for` starts again.
 
     Args:
-        failures: the number of failures that opens it, 1 or more.
+        failures: the number of failures that opens the breaker, 1 or more.
         within: the seconds within which they have to occur, or a `timedelta`.
-        open_for: the seconds for which it stays open, and that a probe may take, or a `timedelta`.
+        open_for: the seconds that the breaker stays open and a probe may take, or a `timedelta`.
         on: the failures that count, chosen as by `on` of a retry.
 
     Raises:
@@ -142,7 +139,7 @@ class CircuitBreaker:
         return f"<CircuitBreaker: {self.state}, opens for {self._open_for:g} s after {after}>"
 
     def admit(self, now: float) -> int:
-        """Admit a try at the time `now`: return 0, or its number if it is the probe.
+        """Admit a try at the time `now`; return its number if it is the probe, else 0.
 
         Raises:
             CircuitOpen: the breaker is open, or a probe is running.
@@ -186,14 +183,14 @@ class CircuitBreaker:
         """Count a failed try; the probe opens the breaker again."""
         if self._until is None:
             self._failed.append(now)
-            self._judge(now)
+            self._open_after_failures(now)
             return
         with self._lock:
-            if self._is(probe):
+            if self._is_current(probe):
                 self._open(now)
 
     def counting(self, after: After, clock: Callable[[], float]) -> After:
-        """Return `after`, but with each failure counted first, for tries other than the probe."""
+        """Return `after`, extended to count each failure first while the breaker is closed."""
         chosen, failures, within = self._chosen, self._failures, self._within
 
         def counted(failure: Any, k: int, shortest: float) -> float | None:
@@ -201,48 +198,47 @@ class CircuitBreaker:
                 now, failed = clock(), self._failed
                 failed.append(now)
                 if len(failed) == failures and now - failed[0] <= within:
-                    self._judge(now)
+                    self._open_after_failures(now)
             return after(failure, k, shortest)
 
         return counted
 
     def succeed(self, probe: int) -> None:
-        """Close the breaker: the probe was answered."""
+        """Close the breaker if `probe` is the current one: the service has answered it."""
         with self._lock:
-            if self._is(probe):
+            if self._is_current(probe):
                 self._failed = deque(maxlen=self._failures)
                 self._until = None
                 self._probing = False
 
     def release(self, probe: int) -> None:
-        """Forget the probe: the next try takes its place."""
+        """Forget the probe if it is the current one: the next try takes its place."""
         with self._lock:
-            if self._is(probe):
+            if self._is_current(probe):
                 self._until = -inf
                 self._probing = False
 
-    def _is(self, probe: int) -> bool:
+    def _is_current(self, probe: int) -> bool:
         """Return whether `probe` is the current one."""
         return self._probing and probe == self._probe
 
-    def _judge(self, now: float) -> None:
-        """Open the breaker after too many failures."""
+    def _open_after_failures(self, now: float) -> None:
+        """Open the breaker if enough failures have occurred within the time."""
         with self._lock:
             failed = self._failed
-            many = len(failed) == self._failures
-            if self._until is None and many and 0 <= now - failed[0] <= self._within:
+            enough = len(failed) == self._failures
+            if self._until is None and enough and 0 <= now - failed[0] <= self._within:
                 self._open(now)
 
     def _open(self, now: float) -> None:
         self._until = now + self._open_for
         self._probing = False
-        self._failed = deque(
-            maxlen=self._failures
-        )  # a new one: another thread may be reading the old one
+        # a new one: another thread may be reading the old one
+        self._failed = deque(maxlen=self._failures)
 
 
 def of_the_service(chosen: Predicate) -> Predicate:
-    """Exclude answers of the service that the program rejects (`until`)."""
+    """Return `chosen`, except for answers that the program rejects (`until`)."""
 
     def counts(failure: Exception) -> bool:
         return not (isinstance(failure, NotReady) and failure.answered) and chosen(failure)
@@ -261,7 +257,7 @@ def checked_breaker(name: str, breaker: object) -> CircuitBreaker:
     """Return `breaker`.
 
     Raises:
-        Misuse: it is not a circuit breaker.
+        Misuse: `breaker` is not a circuit breaker.
     """
     if not isinstance(breaker, CircuitBreaker):
         raise Misuse(f"{name}={breaker!r} is not a circuit breaker: give a CircuitBreaker(...).")

@@ -21,7 +21,7 @@ class Rule:
     """A rule by which a budget counts, called under the lock of the budget.
 
     Attributes:
-        timed: whether it needs the time.
+        timed: whether the rule depends on the time.
         left: the remaining thousandths of tokens.
     """
 
@@ -60,11 +60,9 @@ class Tokens(Rule):
         returned_after_retry: float | None,
     ) -> None:
         self.capacity = self.left = thousandths("capacity", capacity, 1, MOST * TOKEN)
-        self.cost = self.throttled_cost = thousandths("cost", cost, 1, self.capacity, AFFORDED)
-        if throttled_cost is not None:
-            self.throttled_cost = thousandths(
-                "throttled_cost", throttled_cost, 1, self.capacity, AFFORDED
-            )
+        self.cost = thousandths("cost", cost, 1, self.capacity, AFFORDED)
+        throttled = cost if throttled_cost is None else throttled_cost
+        self.throttled_cost = thousandths("throttled_cost", throttled, 1, self.capacity, AFFORDED)
         self.returned = thousandths("returned", returned, 0, self.capacity)
         self.returned_after_retry: int | None = None
         if returned_after_retry is not None:
@@ -82,16 +80,16 @@ class Tokens(Rule):
 
     @override
     def succeed(self, paid: int | None) -> None:
-        given = self.returned
+        returned = self.returned
         if paid is not None:
-            given = paid if self.returned_after_retry is None else self.returned_after_retry
-        self.left = min(self.left + given, self.capacity)
+            returned = paid if self.returned_after_retry is None else self.returned_after_retry
+        self.left = min(self.left + returned, self.capacity)
 
     def __str__(self) -> str:
-        said = f"of {shown(self.capacity)} tokens left, a retry costs {shown(self.cost)}"
+        text = f"of {shown(self.capacity)} tokens left, a retry costs {shown(self.cost)}"
         if self.throttled_cost == self.cost:
-            return said
-        return f"{said}, after throttling {shown(self.throttled_cost)}"
+            return text
+        return f"{text}, after throttling {shown(self.throttled_cost)}"
 
 
 class Failures(Rule):
@@ -131,7 +129,7 @@ class Requests(Rule):
     clock is set back.
     """
 
-    __slots__ = ("cost", "given", "left", "reserve", "since", "slice", "slices")
+    __slots__ = ("added", "cost", "left", "reserve", "since", "slice", "slices")
     timed = True
 
     def __init__(self, ttl: float, min_retries_per_second: float, percent_can_retry: float) -> None:
@@ -151,7 +149,7 @@ class Requests(Rule):
                 "min_retries_per_second=0, percent_can_retry=0: nothing could ever be tried again: "
                 "make one of them more than 0."
             )
-        self.given = TOKEN if percent_can_retry else 0
+        self.added = TOKEN if percent_can_retry else 0
         self.cost = int(min(TOKEN / percent_can_retry, INT_MAX)) if percent_can_retry else TOKEN
         self.reserve = self.left = int(min_retries_per_second) * int(ttl) * self.cost
         self.slice = round(ttl * 1000) // SLICES
@@ -171,8 +169,8 @@ class Requests(Rule):
 
     @override
     def begin(self) -> None:
-        self.slices[-1] += self.given
-        self.left += self.given
+        self.slices[-1] += self.added
+        self.left += self.added
 
     @override
     def pay(self, failure: Exception) -> int | None:

@@ -72,10 +72,11 @@ class RetryBudget:
 
     @staticmethod
     def botocore() -> RetryBudget:
-        """500 tokens; a retry costs 14, after throttling 5; a success gives 1, or the last cost.
+        """Make botocore's budget: 500 tokens, of which a retry takes 14, or 5 after throttling.
 
-        The constants are those of botocore 1.44.5, `botocore/retries/quota.py` and `standard.py`;
-        botocore keeps one budget for each client.
+        A success returns the cost of its last retry, or 1 without a retry. The numbers are those of
+        botocore 1.44.5 (`botocore/retries/quota.py`, `standard.py`), which has one budget for each
+        client.
 
         >>> RetryBudget.botocore()
         <RetryBudget: 500 of 500 tokens left, a retry costs 14, after throttling 5>
@@ -84,13 +85,12 @@ class RetryBudget:
 
     @staticmethod
     def grpc(max_tokens: float = 10, token_ratio: float = 0.1) -> RetryBudget:
-        """A failure takes 1 token, a success returns `token_ratio`; a retry needs more than half.
+        """Make gRPC's budget: a failure takes 1 token, a success returns `token_ratio`.
 
-        The rule and the numbers of its example are those of gRFC A6, "gRPC Retry Design"
-        (`A6-client-retries.md`); gRPC keeps one budget for each server name. In the long run
-        nothing is retried while there are more failures than `token_ratio` times the successes. The
-        last failure of a program counts, too, if it is transient: a `Transient`, `ConnectionError`
-        or `TimeoutError`.
+        A retry needs more than half of `max_tokens`. The rule and the default numbers are those of
+        gRFC A6, "gRPC Retry Design" (`A6-client-retries.md`); gRPC has one budget for each server
+        name. In the long run nothing is retried while there are more failures than `token_ratio`
+        times the successes. The last failure of a program counts, too, if it is transient.
 
         >>> RetryBudget.grpc()
         <RetryBudget: 10 of 10 tokens left, a retry needs more than 5>
@@ -109,12 +109,12 @@ class RetryBudget:
     def finagle(
         ttl: float = 10, min_retries_per_second: int = 10, percent_can_retry: float = 0.2
     ) -> RetryBudget:
-        """One retry for each 5 programs of the last 10 s, on top of 10 retries a second.
+        """Make Finagle's budget: 1 retry for each 5 programs of the last 10 s, and 10 a second.
 
         Each program adds 1 token when it begins, and a retry takes `1 / percent_can_retry`. Added
         and taken tokens expire after about `ttl` seconds. The rule and its defaults are those of
         Finagle (`RetryBudget.scala`), and so is its window of ten slices (`WindowedAdder.scala`).
-        The budget needs the time, so the interpreter has to answer `Now`.
+        The budget reads the clock, so the interpreter has to answer `Now`.
 
         >>> RetryBudget.finagle()
         <RetryBudget: 500 tokens left, a retry costs 5>
@@ -132,12 +132,12 @@ class RetryBudget:
 
     @property
     def timed(self) -> bool:
-        """Whether the budget needs the time."""
+        """Whether the budget reads the clock, as that of `finagle` does."""
         return self._rule.timed
 
     @property
     def left(self) -> float:
-        """The remaining tokens; those of a `timed` budget as of its last use."""
+        """The remaining tokens; if the budget is `timed`, those at its last use."""
         with self._lock:
             return max(self._rule.left, 0) / TOKEN
 
@@ -157,7 +157,7 @@ class Account:
     """The account of one run with a budget.
 
     Attributes:
-        counted: whether the current failure of the program is counted already.
+        counted: whether the budget has counted the last failure of the program.
     """
 
     __slots__ = ("_budget", "_paid", "counted")
@@ -196,8 +196,8 @@ def budgeted(stream: Stream, budget: RetryBudget) -> Stream:
     """Pass `stream` on, but begin a wait after a failure only if `budget` can pay for the retry.
 
     Otherwise throw the failure into the stream in place of the wait. A `timed` budget reads the
-    clock at the start and before each such wait; the end counts at the last reading. The account is
-    closed once, however the stream ends.
+    clock at the start and before each such wait; the end is counted at the time of the last
+    reading. The account is closed once, however the stream ends.
     """
     now: float = (yield CLOCK) if budget.timed else 0.0
     account = budget.open(now)
@@ -216,7 +216,7 @@ def budgeted(stream: Stream, budget: RetryBudget) -> Stream:
                 add_note(wait.failure, REFUSED)
                 wait.refuse("budget empty")
                 raise wait.failure
-            account.counted = True  # no try follows a wait that is interrupted
+            account.counted = True  # if the wait is interrupted, no try follows
             yield wait
             account.counted = False
         finally:  # break the cycle of failure, traceback, this frame and the wait
@@ -237,7 +237,7 @@ def counts(failure: BaseException) -> bool:
 
 
 def _budget(rule: Rule) -> RetryBudget:
-    """Make a budget that counts by another rule."""
+    """Make a budget that counts by `rule`."""
     made = object.__new__(RetryBudget)
     made._rule = rule
     made._lock = RLock()

@@ -53,14 +53,14 @@ class Limit:
             self.where, self.refused = where, refused
         return Expired(self)
 
-    def unbegun(self, now: float) -> DeadlineExceeded:
-        """Return the failure of a part with no time at all."""
+    def not_begun(self, now: float) -> DeadlineExceeded:
+        """Return the failure of a part whose seconds are 0 or less."""
         made = DeadlineExceeded(f"not done within {self.seconds:g} s: there was no time to begin")
         made.refused = now
         return made
 
     def exceeded(self, outcome: BaseException | None) -> DeadlineExceeded:
-        """Return the failure of a part that was interrupted, with the notes of `outcome`."""
+        """Return the failure of an interrupted part, with the notes of `outcome`."""
         made = DeadlineExceeded(f"not done within {self.seconds:g} s{self.where}")
         made.refused = self.refused
         with suppress(Exception):  # some exceptions take no note
@@ -82,7 +82,7 @@ class Expired(BaseException):
 
 
 class Left:
-    """The remaining seconds of one command, while its handler runs."""
+    """The remaining seconds of one command; `over` once its handler has ended."""
 
     __slots__ = ("over", "seconds")
 
@@ -95,10 +95,9 @@ LEFT: ContextVar[Left | None] = ContextVar("ixbackoff_left", default=None)
 
 
 def time_limit() -> float | None:
-    """Return the seconds that the current command may take, from when it was issued.
+    """Return the seconds that the current command may take from its start; `None` for no limit.
 
-    `None` means no limit. A handler passes the seconds on as a timeout. An awaited handler is
-    cancelled at the deadline.
+    A handler passes the seconds on as a timeout. An awaited handler is cancelled at the deadline.
 
     >>> from ixbackoff import N0, Log, Now, at
     >>> clock = Now.handled_by(lambda command: 0.0)
@@ -126,7 +125,7 @@ def checked_seconds(name: str, seconds: float | timedelta | None) -> float | Non
 def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     """Issue `command` within `limits`, innermost last.
 
-    A part that was interrupted cleans up without a limit.
+    The cleanup of an interrupted part has no limit.
     """
     try:
         if command.__class__ is Delay:
@@ -145,30 +144,30 @@ def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
 
 
 def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
-    """Issue `command` before the first deadline, with its remaining seconds for the handler."""
+    """Issue `command` before the first deadline; its handler finds the seconds in `LEFT`."""
     now: float = yield CLOCK
     left = seconds_left(command, limits, now)
     before = LEFT.get()
     if before is not None and not before.over:
         left = min(left, before.seconds)
-    mine = Left(left)
+    current = Left(left)
     try:
-        LEFT.set(mine)
+        LEFT.set(current)
         return (yield command)
     except Exception as error:
-        if not is_transient(error):  # a bug stays a bug, even after the deadline
+        if not is_transient(error):  # a bug is raised as it is, even after the deadline
             raise
-        mine.over = True
+        current.over = True
         check_in_time(command, limits, now, (yield CLOCK), error)
         raise
     finally:
-        mine.over = True
-        if LEFT.get() is mine:  # the collector may close a stream in another context
+        current.over = True
+        if LEFT.get() is current:  # the collector may close a stream in another context
             LEFT.set(before)
 
 
 def seconds_left(command: Command[Any], limits: Sequence[Limit], now: float) -> float:
-    """Return the seconds that a command may take if it is issued at `now`.
+    """Return the seconds that `command` may take if it is issued at `now`.
 
     Raises:
         Expired: a deadline has passed.
@@ -185,20 +184,20 @@ def check_in_time(
     """Check that a command that failed at `now` did so before its deadline.
 
     Raises:
-        Expired: it failed at the deadline or later.
+        Expired: the command failed at a deadline or later.
     """
     for limit in limits:
-        # Adding the seconds that were left to `begun` may round to a little less.
+        # `begun` plus the remaining seconds may round to slightly less than the deadline.
         if now >= min(limit.deadline, begun + (limit.deadline - begun)):
             limit.cause = failure
             raise limit.expire(f" ({command.__class__.__name__} was running)") from failure
 
 
 def clean_up(limits: Sequence[Limit], error: BaseException) -> None:
-    """Mark the parts that `error` interrupts: all; for an `Expired`, its own and those inside."""
+    """Mark the parts that `error` interrupts: all; for an `Expired`, its own and the inner ones."""
     outermost = error.limit if isinstance(error, Expired) else None
-    place = limits.index(outermost) if outermost in limits else 0
-    for limit in limits[place:]:
+    first = limits.index(outermost) if outermost in limits else 0
+    for limit in limits[first:]:
         limit.ending = True
 
 
@@ -222,12 +221,12 @@ def check_wait(wait: Any, left: float, seconds: float) -> None:
     failure: Exception | None = wait.failure
     if wait.seconds < left or (failure is None and wait.seconds == left):
         return
-    said = f"a wait of {wait.seconds:g} s would end after the deadline, {seconds:g} s in all"
+    why = f"a wait of {wait.seconds:g} s would end after the deadline, {seconds:g} s in all"
     wait.refuse("no time left")
     if failure is None:
-        raise DeadlineExceeded(f"not done within {seconds:g} s: {said}")
+        raise DeadlineExceeded(f"not done within {seconds:g} s: {why}")
     try:
-        add_note(failure, f"{NOTE} not tried again: {said}")
+        add_note(failure, f"{NOTE} not tried again: {why}")
         raise failure
     finally:
         del failure, wait

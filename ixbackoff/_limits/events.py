@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 from .._words.commands import Command
 from .._words.reasons import Reason
 from .._words.values import Value
+from .._words.verdicts import Inner, inner
 
 IDS = count(1)
 
@@ -37,7 +38,8 @@ class Run:
 
     @property
     def id(self) -> int | str:
-        return self._id or self.__dict__.setdefault("_id", next(IDS))  # two threads agree on one
+        # `setdefault` is atomic: two threads get one id
+        return self._id or self.__dict__.setdefault("_id", next(IDS))
 
     def __repr__(self) -> str:
         return f"<Run {self.id} of {self.name}>"
@@ -77,7 +79,7 @@ class Issued(Value):
     if not TYPE_CHECKING:  # or a checker would let any attribute pass
 
         def __getattr__(self, name: str) -> object:
-            """Make the command of a decorated function only if it is read: making it takes time."""
+            """Make the command of a decorated function when it is first read: that takes time."""
             if name != "command":
                 raise AttributeError(name)
             self.command = self.run._command
@@ -102,6 +104,11 @@ class Answered(Value):
         self.issued: Final = issued
         self.seconds: Final = seconds
         self.failure: Final = failure
+
+    @property
+    def inner(self) -> list[Inner]:
+        """The retries of other libraries inside of this try."""
+        return [] if self.failure is None else inner(self.failure)
 
 
 @final
@@ -147,4 +154,4 @@ class Ended(Value):
 
 
 Event: TypeAlias = Began | Issued | Answered | WaitBegan | Ended
-"""All events of observers; `match` distinguishes the kinds."""
+"""Any event that an observer is called with; `match` distinguishes the kinds."""

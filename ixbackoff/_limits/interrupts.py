@@ -1,4 +1,4 @@
-"""Cleaning up although Ctrl-C is pressed: where it can strike, and how a cleanup survives it."""
+"""Cleanups that Ctrl-C cannot prevent: where it can strike, and how they are written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TypeVar
 # mark of a run is cleared, or this thread could never retry again; each `Began` gets exactly one
 # `Ended`; and the KeyboardInterrupt reaches the user.
 #
-# CPython looks for signals after a call, at a jump backward, and where a function begins or a
+# CPython checks for signals after a call, at a jump backward, and where a function begins or a
 # generator resumes. Between two such places, assignments run without an interruption.
 #
 # Things that don't work:
@@ -27,9 +27,9 @@ from typing import TypeVar
 #   mask, and an observer that hangs could no longer be interrupted.
 #
 # What we do: the first statement of a cleanup is an assignment (`mine[0] = None`), which needs one
-# `finally` only. `Notifier.notify` records an event and then calls the observer, with no look for
-# signals in between. A cleanup that has to call a Python function stands twice, the second time
-# in an outer `finally`, and does nothing the second time: `assigned` below, and `Notifier.end`.
+# `finally` only. `Notifier.notify` records an event and then calls the observer, with no check for
+# signals in between. A cleanup that has to call a Python function is written twice, in an inner
+# and an outer `finally`, and does nothing the second time: `assigned` below, and `Notifier.end`.
 #
 # What remains: a second Ctrl-C that cuts the outer `finally` short as well; the `Answered` of a
 # program's command, which is delivered in one `finally`; an observer in Python that Ctrl-C strikes

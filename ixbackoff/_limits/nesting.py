@@ -75,13 +75,13 @@ class ThreadState:
 HERE = placed("HERE", _local())
 """`HERE.state` is the state of this thread.
 
-It is missing in a new thread until `new_thread` sets it: a subclass of `_local` with an `__init__`
+A new thread has no state until `new_thread` sets it: a subclass of `_local` with an `__init__`
 would be slower.
 """
 
 
 def this_thread() -> ThreadState:
-    """Return the state of this thread; set it first in a new thread."""
+    """Return the state of this thread; in a new thread, set it first."""
     try:
         state: ThreadState = HERE.state
     except AttributeError:
@@ -90,7 +90,7 @@ def this_thread() -> ThreadState:
 
 
 def new_thread() -> ThreadState:
-    """Set and return the state of a thread without a run."""
+    """Set and return the state of a new thread, which has no run."""
     state = HERE.state = ThreadState()
     return state
 
@@ -121,7 +121,7 @@ def begin(mine: Mark, program: object, *, awaits: bool = False) -> None:
     copies of the context: see the comment in `interrupts`.
 
     Raises:
-        Misuse: another program that may wait is running around this one.
+        Misuse: a run that may wait is around this one.
     """
     if may_be_inside():
         check_alone(program)
@@ -141,17 +141,17 @@ def may_be_inside() -> bool:
 
 
 def check_alone(inner: object, once: bool = False) -> object:
-    """Look for a run around `inner`, which is about to begin.
+    """Check that `inner` may begin here, and return the run around it, if any.
 
     Args:
         inner: a program or a decorated function.
         once: whether a setting of either may reduce `inner` to a single try.
 
     Returns:
-        The outer run, if `inner` gets a single try because of it; `None` if there is no outer run.
+        The outer run, because of which `inner` gets a single try; `None` if there is no outer run.
 
     Raises:
-        Misuse: there is one, and `inner` may not run inside it.
+        Misuse: `inner` may not run inside the outer run.
     """
     mark = RUNNING.get()
     if mark[0] is None:
@@ -179,10 +179,10 @@ def mark_around() -> Mark:
 
 
 def check_begun(program: object) -> None:
-    """Reject a program that may wait if another one is running around it.
+    """Check that no run is around `program`, if the program may wait.
 
     Raises:
-        Misuse: another one is.
+        Misuse: a run is around it.
     """
     if getattr(program, "may_wait", False) is False:
         return
@@ -222,8 +222,8 @@ def check_not_refused(mine: Mark, failure: BaseException | None = None) -> None:
 def tries_so_far() -> int:
     """Return the number of failed tries before the current one, inside a function or a handler.
 
-    It is 0 on the first try and outside of a retry. Only failures that were followed by a wait
-    count. Send it where a protocol asks for the number of resends, such as OpenTelemetry's
+    The number is 0 on the first try and outside of a retry. Only failures that were followed by a
+    wait count. Use the number where a protocol asks for that of resends, such as OpenTelemetry's
     `http.request.resend_count`.
 
     >>> from ixbackoff import N2, Log, NotReady, at

@@ -64,8 +64,8 @@ class Register:
 
     def remove(self, observers: Observers) -> None:
         with self._lock:
-            self._added = [one for one in self._added if one is not observers]
-            self._warned = [one for one in self._warned if not contains(observers, one)]
+            self._added = [added for added in self._added if added is not observers]
+            self._warned = [each for each in self._warned if not contains(observers, each)]
             self._publish()
 
     def swap(self) -> None:
@@ -76,7 +76,7 @@ class Register:
 
     def _publish(self) -> None:
         distinct: list[Observer] = []
-        for observer in [one for added in self._added for one in added]:
+        for observer in [each for added in self._added for each in added]:
             if not contains(distinct, observer):
                 distinct.append(observer)
         PRESENT[:] = [combined(tuple(distinct))] if distinct else []
@@ -131,7 +131,7 @@ def observe(*observers: Observer) -> None:
     >>> observe()
 
     Raises:
-        TypeError: one of them is not a function.
+        TypeError: an observer is not a function.
     """
     REGISTER.add(checked(observers))
 
@@ -154,7 +154,7 @@ def observed(*observers: Observer) -> Generator[None]:
     Ended Log
 
     Raises:
-        TypeError: one of them is not a function.
+        TypeError: an observer is not a function.
     """
     added = (*checked(observers),)
     REGISTER.add(added)
@@ -168,7 +168,7 @@ def checked(observers: Observers) -> Observers:
     """Return `observers`.
 
     Raises:
-        Misuse: one of them is not a function.
+        Misuse: an observer is not a function.
     """
     for observer in observers:
         candidate: object = observer
@@ -208,7 +208,7 @@ class Notifier:
 
     Attributes:
         observer: the observer.
-        begun: when the run began, in seconds.
+        begun: the reading of `clock` at the beginning of the run.
         delivered: the kind of the newest event; `None` before `Began`.
     """
 
@@ -229,9 +229,8 @@ class Notifier:
             thread.notifying = True
             for event in events:
                 try:
-                    self.delivered = (
-                        event.__class__
-                    )  # Ctrl-C is not raised between this and the call
+                    # Ctrl-C is not raised between these two lines
+                    self.delivered = event.__class__
                     observer(event)
                 except Exception as error:
                     REGISTER.warn(observer, error)
@@ -239,7 +238,7 @@ class Notifier:
             thread.notifying = before
 
     def end(self, run: Run, failure: BaseException | None) -> None:
-        """Deliver the `Ended` of `run`, unless it was delivered, or `Began` never was."""
+        """Deliver `Ended`, unless it was delivered before, or `Began` was not."""
         if self.delivered not in (None, Ended):
             seconds = clock() - self.begun
             self.notify(Ended(run, reason_of(run, failure), seconds, failure))
@@ -263,7 +262,7 @@ def current_observer() -> Observer | None:
 
 
 def watched(stream: Stream, run: Run) -> Stream:
-    """Return the stream of a run, observed if there is an observer."""
+    """Return the stream of a run, with its events if there is an observer."""
     observer = current_observer()
     return stream if observer is None else with_events(stream, run, observer)
 
@@ -320,7 +319,7 @@ def issued(command: Command[Any], run: Run, notifier: Notifier) -> Stream:
 
 
 def events_of_parts() -> Callable[[Stream], Stream]:
-    """Return the transformer that adds events to an effect of an `all_of`, if its run has any."""
+    """Return a transformer of the effects of an `all_of`: it adds events if the run is observed."""
     watching = WATCHING.get()
     if watching is None:
         return lambda stream: stream

@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 
 STOPS: ContextVar[Stops] = ContextVar("ixbackoff_stops", default=())
-"""The events that end the current wait, for the functions that sleep."""
+"""The `threading.Event`s that end the current wait, for the functions that sleep."""
 
 
 def checked_stop(stop: Event) -> Event:
     """Return `stop`.
 
     Raises:
-        Misuse: it is not an event of threading.
+        Misuse: `stop` is not a `threading.Event`.
     """
     candidate: object = stop
     threading = sys.modules.get("threading")  # imported by whoever has an event
     if threading is not None and isinstance(candidate, threading.Event):
         return stop
-    raise Misuse(f"stop={stop!r}: give a threading.Event; a program that is awaited is cancelled.")
+    raise Misuse(f"stop={stop!r}: give a threading.Event, or cancel the task of an async program.")
 
 
 def stoppable(stream: Stream, stop: Event) -> Stream:
-    """Pass `stream` on until `stop` is set: this ends a wait, and later ones do not begin.
+    """Pass `stream` on; once `stop` is set, end the current wait, and begin no other.
 
     Raises:
         Stopped: `stop` was set before the first command, or in a wait after a success.
@@ -61,20 +61,20 @@ def waited(wait: Any, stop: Event) -> Stream:
             with ending_waits(stop):
                 yield wait
         if stop.is_set():
-            raise stopped(wait)
+            raise stop_failure(wait)
     finally:  # break the cycle of failure, traceback, this frame and the wait
         del wait
 
 
 def ending_waits(stop: Event) -> AbstractContextManager[None]:
-    """Let `stop` end what sleeps in this block."""
+    """Let `stop` end every sleep in this block."""
     return assigned(STOPS, (*STOPS.get(), stop))
 
 
-def stopped(wait: Any) -> Exception:
-    """Return the exception for a program that is stopped in `wait`.
+def stop_failure(wait: Any) -> Exception:
+    """Return the failure of a program that is stopped in `wait`.
 
-    It is the failure before the wait, with a note; after a success it is `Stopped`.
+    This is the failure before the wait, with a note; after a success, it is `Stopped`.
     """
     failure: Exception | None = wait.failure
     wait.refuse("stopped")

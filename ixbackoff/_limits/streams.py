@@ -24,8 +24,8 @@ def passed_on(stream: Stream, instead: Callable[[Any], Stream | None]) -> Stream
     Args:
         stream: the stream.
         instead: makes the stream to issue in place of a command, `None` for the command itself. The
-            value of that stream is the answer to the command; an exception that it or `instead`
-            raises is thrown into `stream`.
+            value of that stream is the answer to the command. An exception that `instead` or that
+            stream raises is thrown into `stream`.
     """
     answer: Any = None
     failure: BaseException | None = None

@@ -17,7 +17,7 @@ class Step:
     """A step of an attempt or of a program.
 
     Attributes:
-        start: the rung that the step needs, or `None` if it fits several.
+        start: the rung that the step needs, or `None` if it fits more than one.
         may_wait: true if the step can issue a `Delay`; `None` if that is known only at run time.
         defaults: the defaults of the program that the step joins.
         unknown: true if the rungs where the step starts and ends are known only at run time.
@@ -42,7 +42,7 @@ class Step:
         return ()
 
     def bound(self, rung: int) -> int:
-        """Return an upper bound of the rung after this step, given one of the rung before it."""
+        """Return an upper bound of the rung after this step; `rung` is one of the rung before."""
         below = self.below(rung)
         return rung if below is None else below
 
@@ -68,8 +68,8 @@ class Chain:
                     reverse.append(chain._last)
                 chain = chain._before
             reverse.reverse()
-            begun = chain._flat if chain is not None else None
-            self._flat = (*begun, *reverse) if begun else tuple(reverse)
+            beginning = chain._flat if chain is not None else None
+            self._flat = (*beginning, *reverse) if beginning else tuple(reverse)
         return self._flat
 
 
@@ -84,7 +84,7 @@ class Ladder(Chain):
     _bound: int
     _may_wait: bool | None
 
-    if not TYPE_CHECKING:  # or it would be an effect to a type checker
+    if not TYPE_CHECKING:  # type checkers would take a program for an effect
 
         def __iter__(self):
             """Refuse `yield from` in an attempt.
@@ -99,22 +99,22 @@ class Ladder(Chain):
 
     @property
     def start(self) -> int:
-        """The number of waits left where it starts; `ENDLESS` on a ladder without end."""
+        """The number of waits left at the start; `ENDLESS` on a ladder without end."""
         return self._start
 
     @property
     def ends_at(self) -> Position:
-        """The number of waits left where it ends; `None` if it is known only at run time."""
+        """The number of waits left at the end; `None` if it is known only at run time."""
         return self._end
 
     @property
     def bound(self) -> int:
-        """The most waits that can be left where it ends."""
+        """An upper bound of the number of waits left at the end."""
         return self._bound
 
     @property
     def may_wait(self) -> bool | None:
-        """True if it can wait; `None` if that is known only at run time."""
+        """Whether the program can wait; `None` if that is known only at run time."""
         return self._may_wait
 
 
@@ -122,10 +122,10 @@ PROGRAM = "__ixbackoff_program__"
 """The attribute of a decorated function that makes the program of one call of it."""
 
 
-def program_of(given: object) -> object:
-    """Return the program of a decorated function; anything else as it is."""
+def program_of(given: object, *arguments: object) -> object:
+    """Return the program of a decorated function, called with arguments; others as they are."""
     make = getattr(given, PROGRAM, None)
-    return given if make is None else make()
+    return given if make is None else make(*arguments)
 
 
 C = TypeVar("C", bound=Chain)
@@ -181,19 +181,13 @@ def longer(kind: type[L], before: Ladder, last: Step) -> L:
     else:
         made._end = last.below(before._end)
         made._bound = last.bound(before._bound) if made._end is None else made._end
-    may_wait = False if before._end == 0 else last.may_wait
-    made._may_wait = (
-        True
-        if before._may_wait or may_wait
-        else before._may_wait
-        if may_wait is False
-        else may_wait
-    )
+    may_wait = (before._may_wait, False if before._end == 0 else last.may_wait)
+    made._may_wait = True in may_wait or (None if None in may_wait else False)
     return made
 
 
 def renamed(kind: type[L], before: Ladder, name: str) -> L:
-    """Make a ladder of the same steps, with a name.
+    """Make a ladder of the same steps with another name.
 
     Raises:
         Misuse: `name` is not a string, or it is empty.

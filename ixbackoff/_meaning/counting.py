@@ -7,14 +7,11 @@ from math import inf
 from typing import Any, NamedTuple
 
 from .._words.commands import Command
-from .._words.vocabulary import Log, Now, Pick, Throw, Together
+from .._words.vocabulary import WITHOUT_SERVICE, Together
 from .chains import Chain
 from .names import function_name
 from .pieces import folded
 from .steps import Guarded, Limited
-
-INSTANT = (Log, Now, Pick, Throw)
-"""The commands that ask no service, so they are taken to need no time."""
 
 
 class Commands(NamedTuple):
@@ -22,50 +19,52 @@ class Commands(NamedTuple):
 
     Attributes:
         kinds: the greatest number of commands of each kind.
-        untold: the names of functions whose commands are not among them.
+        uncounted: the names of functions whose commands are known only at run time.
     """
 
     kinds: Mapping[type, float]
-    untold: frozenset[str]
+    uncounted: frozenset[str]
 
     def times(self, number: float) -> Commands:
-        """Return these commands `number` times."""
+        """Return the commands of `number` repetitions."""
         if number == 1 or not self.kinds:
             return self
-        return Commands({kind: number * count for kind, count in self.kinds.items()}, self.untold)
+        return Commands(
+            {kind: number * count for kind, count in self.kinds.items()}, self.uncounted
+        )
 
     def plus(self, other: Commands) -> Commands:
-        """Return these commands and the others."""
-        if not other.kinds and not other.untold:
+        """Return the sum of both, kind by kind."""
+        if not other.kinds and not other.uncounted:
             return self
         return summed((self, other))
 
     def most(self, other: Commands) -> Commands:
-        """Return the larger number of either, kind by kind."""
+        """Return the maximum of both, kind by kind."""
         if self is other:
             return self
         kinds = dict(self.kinds)
         for kind, count in other.kinds.items():
             kinds[kind] = max(kinds.get(kind, 0), count)
-        return Commands(kinds, self.untold | other.untold)
+        return Commands(kinds, self.uncounted | other.uncounted)
 
     def __str__(self) -> str:
         counted = [f"{count:g} {kind.__name__}" for kind, count in self.kinds.items()]
-        untold = [f"those of {name}, known only at run time" for name in sorted(self.untold)]
-        return ", ".join([*counted, *untold]) or "none"
+        uncounted = [f"those of {name}, known only at run time" for name in sorted(self.uncounted)]
+        return ", ".join([*counted, *uncounted]) or "none"
 
 
 NONE = Commands({}, frozenset())
 
 
-def summed(several: Iterable[Commands]) -> Commands:
+def summed(counts: Iterable[Commands]) -> Commands:
     kinds: dict[type, float] = {}
-    untold: set[str] = set()
-    for one in several:
-        untold |= one.untold
-        for kind, count in one.kinds.items():
+    uncounted: set[str] = set()
+    for commands in counts:
+        uncounted |= commands.uncounted
+        for kind, count in commands.kinds.items():
             kinds[kind] = kinds.get(kind, 0) + count
-    return Commands(kinds, frozenset(untold))
+    return Commands(kinds, frozenset(uncounted))
 
 
 class Cost(NamedTuple):
@@ -117,5 +116,7 @@ def cost_of_part(part: Any, pieces: list[Cost]) -> Cost:
     if issubclass(kind, Together):
         return Cost(commands, max((piece.seconds for piece in pieces), default=0.0))
     if issubclass(kind, Command):
-        return Cost(Commands({kind: 1}, frozenset()), 0.0 if issubclass(kind, INSTANT) else inf)
+        return Cost(
+            Commands({kind: 1}, frozenset()), 0.0 if issubclass(kind, WITHOUT_SERVICE) else inf
+        )
     return unknown_cost(part)

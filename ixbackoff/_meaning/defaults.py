@@ -23,7 +23,8 @@ class Defaults(Value):
         budget: the budget that pays for further tries.
         breaker: the circuit breaker that each try goes through.
         stop: the event that ends a wait, and so the program.
-        nested: `ONCE`; any other value rejects decorated functions that the program calls.
+        nested: `ONCE` for a single try of decorated functions that the program calls; any other
+            value rejects them.
     """
 
     __slots__ = ("schedule", "within", "budget", "breaker", "stop", "nested")
@@ -58,8 +59,8 @@ class Defaults(Value):
         >>> Defaults(within=2).replace(Exponential(base=0.1)).within
         2
         """
-        few = schedule is None and within is None and budget is None
-        if few and breaker is None and stop is None:
+        unchanged = schedule is None and within is None and budget is None
+        if unchanged and breaker is None and stop is None:
             return self
         return Defaults(
             self.schedule if schedule is None else schedule,

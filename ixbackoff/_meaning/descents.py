@@ -8,24 +8,17 @@ from types import NoneType
 from typing import Any, TypeAlias
 
 from .._words.checks import inf
-from .._words.commands import Misuse, stopped
+from .._words.commands import Misuse, stop_error
 from .._words.failures import On, Predicate, Transient, choices, predicate
 from .._words.rungs import DEEPEST, ENDLESS
-from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient, said_when
+from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient, retry_after_of
 from ..schedules.algebra import steady
-from ..schedules.timings import Chance, Timing, WaitFunction, usable
+from ..schedules.timings import After, Chance, Timing, WaitFunction, usable
 
 __tracebackhide__ = True
 
 Kinds: TypeAlias = type[object] | tuple[type[Exception], ...]
 """A second argument of `isinstance`, which is faster with a class than with a tuple of one."""
-
-After: TypeAlias = Callable[[Any, int, float], float | None]
-"""Computes the seconds to wait after a failure; `None` for no further try.
-
-Its arguments are the failure, the number of waits so far, and the seconds of the last one.
-"""
-
 
 ONE_TRY: list[object] = []
 """Not empty while a test reduces every ladder of the process to a single try."""
@@ -81,7 +74,7 @@ def descents(
                 return None
             usual = kind is plain and known == FORGOTTEN[0]
             if not usual and isinstance(failure, StopIteration):
-                failure = stopped(failure)
+                failure = stop_error(failure)
             if not (usual or isinstance(failure, kinds) or chosen(failure)):
                 return None
             if table is not None:
@@ -96,7 +89,7 @@ def descents(
                 return seconds
             forgotten = FORGOTTEN[0]
             if isinstance(failure, Transient):
-                if said_when(failure) is not None:
+                if retry_after_of(failure) is not None:
                     seconds = max(seconds, asked_for(failure))
             elif kind not in SILENT:
                 seconds = max(seconds, asked_for(failure))
@@ -114,7 +107,7 @@ def descents(
 
 
 def without_end(begin: Callable[[], WaitFunction]) -> Callable[[], WaitFunction]:
-    """Return endless waits: those of the deepest ladder, then the last of them again and again."""
+    """Return the waits of the deepest ladder, and then the last of them again and again."""
 
     def begun() -> WaitFunction:
         waits = begin()
@@ -129,10 +122,10 @@ def check_endless(timing: Timing) -> None:
     Simulations need no check: their service takes its time, or they notice that no time passes.
 
     Raises:
-        Misuse: they stay at 0.
+        Misuse: the waits stay at 0.
     """
     last = 1.0
-    with suppress(Exception):  # the run raises it, where it needs the wait
+    with suppress(Exception):  # the run raises the exception when it needs the wait
         common = steady(timing)
         last = 1.0 if common is None else common[0](DEEPEST - 1)
     if last == 0:

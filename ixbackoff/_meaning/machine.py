@@ -1,4 +1,4 @@
-"""The machine: a stack of generators, of which the topmost runs; so depth needs no recursion."""
+"""The machine: a stack of generators, of which the topmost runs, so that depth is unlimited."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import CoroutineType
 from typing import Any, TypeAlias
 
 from .._limits.deadlines import Expired, timely
-from .._words.commands import Handlers, Misuse, Stream, stopped, unawaited
+from .._words.commands import Handlers, Misuse, Stream, raisable, unawaited
 from .._words.vocabulary import CLOCK, Delay
 from .chains import Chain, Ladder
 from .runs import InAttempt, ProgramRun
@@ -24,7 +24,7 @@ CLOSED = 100
 
 
 class Enter:
-    """The request of a task to run another one first, and to be sent its result."""
+    """The request of a task to run another task first, and to be sent the result."""
 
     __slots__ = ("task",)
 
@@ -33,7 +33,7 @@ class Enter:
 
 
 class Perform:
-    """The request of an attempt to perform another one, from a generator that users can iterate.
+    """The request of an attempt to perform an inner attempt; users see it if they iterate one.
 
     >>> from ixbackoff import N1, at
     >>> Perform(at(N1).wait())
@@ -60,7 +60,7 @@ def driven(
     """Drive `task` to its end, and issue every command that it yields.
 
     `handlers` answer their commands in place. If a task yields an `Enter`, the entered task runs
-    first, at any depth; if a task returns an `Enter`, the entered task replaces it.
+    first, at any depth; if a task returns an `Enter`, the entered task takes its place.
 
     Args:
         task: the topmost task.
@@ -132,11 +132,11 @@ def driven(
 
 
 def delivered(error: BaseException, run: ProgramRun) -> BaseException:
-    """Return what to throw into the task for the exception of a command."""
+    """Return the exception to throw into the task whose command raised `error`."""
     if isinstance(error, Expired):
         run.expire(error)
         return error
-    return stopped(error)
+    return raisable(error)
 
 
 def waits_in_an_attempt() -> Misuse:
@@ -151,5 +151,5 @@ def close(task: Task, callers: list[Task]) -> None:
                 ending.throw(GeneratorExit())
         except BaseException:  # noqa: S112
             continue
-        raise RuntimeError("An attempt goes on although it is closed.")
+        raise RuntimeError("An attempt continues although it is closed.")
     callers.clear()

@@ -15,7 +15,7 @@ LAMBDA = "<lambda>"
 
 
 def name_of_program(program: Chain) -> str:
-    """Return the name that a program was given, or that of its first function or command.
+    """Return the name of a program; without one, that of its first function or command.
 
     >>> from ixbackoff import N1, Download, at, call
     >>> page = Download("http://localhost/a", "a")
@@ -30,7 +30,7 @@ def name_of_program(program: Chain) -> str:
 
 
 def name_of_part(part: Any) -> str:
-    """Return the name of a function or a command, "" if it has none."""
+    """Return the name of a function or a command; "" if it has none."""
     if isinstance(part, Calling):
         return name_of_part(part.function)
     kind: type = part.__class__

@@ -24,15 +24,15 @@ def pieces_of(part: Any) -> list[Any]:
 
 
 def parts(whole: object) -> Iterator[Any]:
-    """Iterate over an effect or a program and all pieces inside it, each once."""
+    """Yield an effect or a program and all pieces inside it, each once."""
     seen: set[int] = set()
     left = [whole]
     while left:
-        one = left.pop()
-        if id(one) not in seen:
-            seen.add(id(one))
-            yield one
-            left += reversed(pieces_of(one))
+        part = left.pop()
+        if id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            left += reversed(pieces_of(part))
 
 
 def folded(whole: Any, sum_up: Callable[[Any, list[A]], A]) -> A:
@@ -45,13 +45,13 @@ def folded(whole: Any, sum_up: Callable[[Any, list[A]], A]) -> A:
     known: dict[int, A] = {}
     left = [whole]
     while left:  # an explicit stack: attempts can be nested a million deep
-        one = left[-1]
-        pieces = pieces_of(one)
+        part = left[-1]
+        pieces = pieces_of(part)
         unknown = [piece for piece in pieces if id(piece) not in known]
         if unknown:
             left += unknown
             continue
         left.pop()
-        if id(one) not in known:
-            known[id(one)] = sum_up(one, [known[id(piece)] for piece in pieces])
+        if id(part) not in known:
+            known[id(part)] = sum_up(part, [known[id(piece)] for piece in pieces])
     return known[id(whole)]

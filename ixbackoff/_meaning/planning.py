@@ -96,7 +96,7 @@ class Plan(NamedTuple):
             known = self.longest not in (None, self.seconds)
             whole = f"; {self.longest:g} s in all" if known else ""
             lines.append(f"at most {tries}, {waits}, {self.seconds:g} s{whole}")
-        if self.commands.untold or sum(self.commands.kinds.values()) != self.tries:
+        if self.commands.uncounted or sum(self.commands.kinds.values()) != self.tries:
             lines.append(f"commands: {self.commands}")
         return "\n".join(lines)
 
@@ -124,9 +124,9 @@ def plan(
     N0        1             -
     at most 4 tries, 3 waits, 7 s
 
-    The program that a function of `bind` returns is known only in the run: the plan then has a
-    "perhaps" on every rung that is left to it. An annotation of the function, or `.at` with the
-    rung where its program ends, leaves fewer of them.
+    The program that the function of a `bind` returns is known only at run time, so the plan says
+    "perhaps" on every rung that this program may use. If the function is annotated, or `.at`
+    follows with the rung where its program ends, fewer rungs say so.
 
     The plan of a function that is decorated with `backoff` is that of one call.
 
@@ -180,7 +180,7 @@ class Worst(NamedTuple):
     unknown: frozenset[tuple[int, int]] = frozenset()
 
     def tried(self, cost: Cost) -> Worst:
-        """Add a try."""
+        """Return the same way with one more try."""
         known = cost.seconds < inf
         return self._replace(
             tries=self.tries + 1,
@@ -190,7 +190,7 @@ class Worst(NamedTuple):
         )
 
     def waited(self, seconds: float, times: int = 1) -> Worst:
-        """Add waits, of `seconds` in all."""
+        """Return the same way with more waits, of `seconds` in all."""
         return self._replace(
             waits=self.waits + times,
             seconds=self.seconds + seconds,
@@ -198,7 +198,7 @@ class Worst(NamedTuple):
         )
 
     def most(self, other: Worst | None) -> Worst:
-        """Return the most of two ways to the same place."""
+        """Return the maximum of two ways to the same place."""
         if other is None or other is self:
             return self
         return Worst(
@@ -213,19 +213,19 @@ class Worst(NamedTuple):
 
 
 Place: TypeAlias = tuple[int, bool]
-"""A rung, and whether the run is exactly there (`Run.rung`, `Run.sure`)."""
+"""A rung, and whether the run is exactly there (`ProgramRun.rung` and `.sure`)."""
 
 Ways: TypeAlias = dict[Place, Worst]
 """The most that can have happened on the way to each place where a run may be."""
 
 
-def merged(*several: Ways) -> Ways:
-    """Return all of these places, with the most on any way to each."""
-    ways: Ways = {}
-    for one in several:
-        for place, worst in one.items():
-            ways[place] = worst.most(ways.get(place))
-    return ways
+def merged(*all_ways: Ways) -> Ways:
+    """Return the places of all ways, each with the most on any way to it."""
+    merged: Ways = {}
+    for ways in all_ways:
+        for place, worst in ways.items():
+            merged[place] = worst.most(merged.get(place))
+    return merged
 
 
 class _Planner:
@@ -370,14 +370,14 @@ class _Planner:
         self.well, self.failed = outcome, merged(self.moved(self.failed, step), outcome)
 
     def tried(self, ways: Ways, step: DoStep | ThenStep | OrElseStep) -> Ways:
-        """Add a try."""
+        """Return the same ways, each with one more try."""
         cost = self.cost_of_a_try(step)
         for rung in {rung for rung, _ in ways}:
             self.try_on(min(rung, DEEPEST), cost)
         return {place: worst.tried(cost) for place, worst in ways.items()}
 
     def waited(self, ways: Ways, when: str) -> Ways:
-        """Add a wait."""
+        """Return the same ways, each with one more wait."""
         after: Ways = {}
         for place, worst in ways.items():
             rung = place[0]
@@ -386,7 +386,7 @@ class _Planner:
         return after
 
     def moved(self, ways: Ways, step: Step) -> Ways:
-        """Return the places after a step that only goes down, as `Run.descend` does it."""
+        """Return the ways after a step that only goes down, as `ProgramRun.descend` does."""
         after: Ways = {}
         for (rung, sure), worst in ways.items():
             start = step.start
@@ -413,7 +413,7 @@ class _Planner:
         return cost._replace(seconds=min(cost.seconds, self.each))
 
     def reach(self, rung: int, seconds: float) -> None:
-        """Note when a rung is reached, unless the run starts there."""
+        """Record the time at which a run reaches a rung, unless it starts there."""
         if rung != self.top:
             self.begins[rung] = max(self.begins.get(rung, 0.0), seconds)
 

@@ -1,4 +1,4 @@
-"""Resuming a stream of commands where it failed, by replaying its answers."""
+"""Replays of recorded answers, by which a stream of commands resumes where it failed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Entry:
 
 
 class Diverged(Misuse):
-    """A resumed attempt issued another command than it did before.
+    """A resumed attempt issued another command than before.
 
     Between its commands an attempt may only compute. Whatever depends on the time, on chance or on
     outside state has to be the answer of a command, which can be replayed.
@@ -46,7 +46,7 @@ class Diverged(Misuse):
 
 
 def replay(stream: Stream, log: list[Entry]) -> Stream:
-    """Answer `stream` from `log` as far as that goes, then from outside; add new answers to `log`.
+    """Answer `stream` from `log` to its end, then from outside; add new answers to `log`.
 
     When `stream` fails, remove the entry of the failed command and all later ones from `log`, so
     that the next replay issues them again.
@@ -56,13 +56,13 @@ def replay(stream: Stream, log: list[Entry]) -> Stream:
     """
     position = 0
     now: Any = None
-    places: dict[float, int] = {}  # the place in `log` where each time was first given
+    places: dict[float, int] = {}  # by time: the place in `log` where the clock was first read
     answer: Any = None
     failure: BaseException | None = None
     try:
         command = next(stream)
         while True:
-            if command is CLOCK:  # a limit counts from where the attempt resumes
+            if command is CLOCK:  # a limit starts anew where the attempt resumes
                 answer = failure = None
                 try:
                     if now is None or position >= len(log):

@@ -15,10 +15,10 @@ from .._words.reasons import NOTE, TRIES, Reason, Story, story_note
 from .._words.rungs import DEEPEST, ENDLESS, name_of
 from .._words.verdicts import is_transient, judge
 from .._words.vocabulary import Delay, delay
-from ..schedules.timings import Chance, Timing, WaitFunction
+from ..schedules.timings import After, Chance, Timing, WaitFunction
 from .chains import Chain, Ladder, Position, Step, check_start
 from .defaults import ONCE
-from .descents import ONE_TRY, After, descents, drawn
+from .descents import ONE_TRY, descents, drawn
 from .names import name_of_program
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class ProgramRun(Run):
         shortest: the seconds of the last wait, which is the floor of the next one.
         wait: the current wait.
         not_waited: the exception that a wait raised, if one did.
-        refused: why the run refused that wait, if it did.
+        refused: why the run refused its last wait, if it did.
         unchosen: the failure that ended the retry because `on` does not choose it.
         unchosen_note: the note for that failure.
         retries: the number of waits after a failure.
@@ -124,7 +124,7 @@ class ProgramRun(Run):
 
     @property
     def once(self) -> bool:
-        """Whether decorated functions that it calls get a single try."""
+        """Whether decorated functions that the program calls get a single try."""
         return isinstance(self.program, Ladder) and self.program._defaults.nested == ONCE
 
     def __str__(self) -> str:
@@ -134,7 +134,7 @@ class ProgramRun(Run):
 
     @property
     def inside(self) -> InAttempt:
-        """The state that its attempts share, made on first use."""
+        """The state that the attempts of the run share, made on first use."""
         if self._inside is None:
             self._inside = InAttempt(self.limits)
         return self._inside
@@ -189,8 +189,8 @@ class ProgramRun(Run):
         self.rung, self.sure = start, True
         return program
 
-    def left(self, end: Position) -> None:
-        """Leave an entered program, whose end is `end` if that is known."""
+    def leave(self, end: Position) -> None:
+        """Leave an entered program that ends at `end`, or at an unknown rung if that is `None`."""
         if end is not None and not self.sure:
             self.rung, self.sure = min(self.rung, end), True
 
@@ -209,7 +209,7 @@ class ProgramRun(Run):
         """Begin the k-th wait, on `rung`, after `failure`; return `None` if no wait is left.
 
         Raises:
-            Misuse: the failure replaces the error of a nested program.
+            Misuse: `failure` hides the error of a nested program.
         """
         try:
             if REFUSED and (around := RUNNING.get())[0] is not None:
@@ -331,7 +331,7 @@ def noted(
     with suppress(Exception):  # some exceptions reject notes
         notes = getattr(failure, "__notes__", [])
         stale = TRIES if refused else NOTE
-        notes[:] = [kept for kept in notes if not str(kept).startswith(stale)]
+        notes[:] = [old for old in notes if not str(old).startswith(stale)]
         if note:
             failure.add_note(note)
         failure.add_note(

@@ -18,11 +18,12 @@ from .._limits.stopping import checked_stop, stoppable
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .._words.failures import Predicate
 from .._words.rungs import ENDLESS
-from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw
+from .._words.vocabulary import CLOCK, WITHOUT_SERVICE, Delay
 from ..schedules.kinds import Schedule, check_schedule
+from ..schedules.timings import After
 from .chains import Chain, Ladder, Step, chain
 from .defaults import USUAL, Defaults
-from .descents import After, check_endless
+from .descents import check_endless
 from .machine import Enter, Task, driven
 from .replay import Entry, replay
 from .runs import InAttempt, ProgramRun
@@ -57,12 +58,9 @@ Place: TypeAlias = ProgramRun | InAttempt
 """The place of a chain: on a ladder, or inside an attempt."""
 
 Asked: TypeAlias = "Command[Any] | Enter | None"
-"""The request of a step to the machine, if it has one."""
+"""The request of a step to the machine; `None` if the step has none."""
 
 NO_HANDLERS: Handlers = {}
-
-WITHOUT_SERVICE = (Log, Now, Pick, Throw)
-"""The commands that need no service, so that no breaker refuses them as steps."""
 
 
 def unroll(
@@ -145,9 +143,9 @@ def unrolled(
 
 
 def chained(chain: Chain, place: Place) -> Task:
-    """Run a chain, which at each step has a value or a failure.
+    """Run the steps of a chain, each by its meaning in the table of the current state.
 
-    The table of that state holds the meaning of the step.
+    The state is a value or a failure.
     """
     on_ladder = place.__class__ is ProgramRun
     well = WELL if on_ladder else WELL_IN_ATTEMPT
@@ -178,7 +176,7 @@ def chained(chain: Chain, place: Place) -> Task:
                         return asked
                     value = yield asked
                     failure = None
-                    if place.expired is not None:  # an attempt has swallowed it
+                    if place.expired is not None:  # an attempt has swallowed the timeout
                         raise place.expired
             except BaseException as error:
                 failure = error
@@ -195,7 +193,7 @@ def attempted(attempt: Chain, inside: InAttempt) -> Task:
 
 
 def in_order(attempt: Chain, inside: InAttempt) -> Task:
-    """As `chained`, for an attempt without a step that recovers: the first failure ends it."""
+    """Do what `chained` does, for an attempt that the first failure ends: no step recovers."""
     value: Any = None
     steps: tuple[Any, ...] = attempt._flat or attempt.steps()
     last = steps[-1]
@@ -328,7 +326,7 @@ def retry(step: RetryStep, run: ProgramRun, _: Any) -> Asked:
 
 
 def resume(step: ResumeStep, run: ProgramRun, _: Any) -> Asked:
-    """As `retry`, but do not issue answered commands again.
+    """Do what `retry` does, but do not issue answered commands again.
 
     >>> from ixbackoff import N1, Log, NotReady, at, do, unroll
     >>> stream = unroll(at(N1).resume(do(Log("one")).then(lambda _: Log("two"))))
@@ -341,7 +339,7 @@ def resume(step: ResumeStep, run: ProgramRun, _: Any) -> Asked:
 
 
 def passed_over(step: Step, run: ProgramRun, _: Any) -> Asked:
-    """Descend as far as the step does, and do nothing else.
+    """Descend by the step, and do nothing else.
 
     >>> from ixbackoff import N2, at, unroll
     >>> list(unroll(at(N2).skip().wait()))
@@ -449,7 +447,7 @@ def ending(task: Task, run: ProgramRun, step: BindStep | OrBindStep) -> Task:
     try:
         return (yield Enter(task))
     finally:
-        run.left(step.end)
+        run.leave(step.end)
 
 
 def waited(rung: int, run: ProgramRun, failure: Exception | None, value: Any) -> Task:
@@ -547,19 +545,19 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
     """Perform a request within `seconds` on the clock of the interpreter.
 
     The limit applies to each command of the request (see `deadlines.timely`). Inside a handler that
-    has less time left, the request has only that.
+    has less time left, the request gets that time only.
 
     Raises:
         DeadlineExceeded: the deadline passed, even if the attempt has caught the failure, or
             `seconds` is 0 or less.
     """
-    given = LEFT.get()
-    if given is not None and not given.over:
-        seconds = min(seconds, given.seconds)
+    outer = LEFT.get()
+    if outer is not None and not outer.over:
+        seconds = min(seconds, outer.seconds)
     now: float = yield CLOCK
     limit = Limit(now, seconds, whole=place.__class__ is ProgramRun)
     if seconds <= 0:
-        raise limit.unbegun(now)
+        raise limit.not_begun(now)
     place.limits.append(limit)
     outcome: BaseException | None = None
     try:
@@ -618,5 +616,5 @@ def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
 
 
 def without_expired(outcome: BaseException | None) -> BaseException | None:
-    """Return the failure that an interrupted part raised itself; `None` if it raised none."""
+    """Return the failure that an interrupted part itself raised; `None` for an `Expired`."""
     return None if isinstance(outcome, Expired) else outcome

@@ -1,8 +1,8 @@
 """The kinds of steps in attempts and programs, untyped by rung.
 
-A step holds its arguments and computes the rung after it; its meaning is in `semantics`. "Well:" or
-"Failed:" in a docstring is the state in which the run takes the step; in the other state the step
-is passed over.
+A step holds its arguments and computes the rung after it; its meaning is in `semantics`. Docstrings
+name the state in which a run takes the step, "Well:" or "Failed:". In the other state the run
+passes the step over.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class OrBindStep(JoiningStep):
 
 
 class BackoffStep(Step):
-    """Failed, and the failure is chosen: wait. Goes one rung down in any case."""
+    """Failed, and the failure is chosen: wait. In either state: go one rung down."""
 
     __slots__ = ("chosen",)
     may_wait = True
@@ -188,7 +188,7 @@ class BackoffStep(Step):
 
 
 class WaitStep(Step):
-    """Well: wait. Goes one rung down in any case."""
+    """Well: wait. In either state: go one rung down."""
 
     __slots__ = ()
     may_wait = True
@@ -207,7 +207,7 @@ class SkipStep(Step):
 
 
 class AtStep(Step):
-    """State the rung, for a run that passed over a `bind` and lost track of it."""
+    """State the rung, for a run that cannot know it after it passed over a `bind`."""
 
     __slots__ = ("rung", "start")
 
@@ -293,7 +293,7 @@ def checked_effect(effect: Any) -> Any:
     """Return `effect`, if it can be tried at a rung.
 
     Raises:
-        Misuse: it is not a command or an attempt.
+        Misuse: `effect` is not a command or an attempt.
     """
     kind: type = effect.__class__
     if issubclass(kind, Command) and kind is not Delay:
@@ -327,7 +327,7 @@ def fresh(task: Any, function: Any) -> Any:
     A stored generator is exhausted at the second try, and would seem to answer `None`.
 
     Raises:
-        Misuse: it is something else.
+        Misuse: `task` is something else.
     """
     name = getattr(function, "__name__", function)
     kind: type = task.__class__
@@ -392,7 +392,7 @@ def annotations_read() -> WeakKeyDictionary[FunctionType, tuple[Position, Positi
 
 
 def rungs_of(hint: Any, function: Any) -> tuple[Position, Position]:
-    """Return the rungs of a `Program` in an annotation of `function`, as far as it has them."""
+    """Return the rungs in the annotation `hint` of `function`, if it is a `Program`."""
     if isinstance(hint, str):
         written = SimpleNamespace(__annotations__={"return": hint})
         with suppress(Exception):  # a name that only a type checker knows
@@ -415,7 +415,7 @@ def checked_function(function: Any) -> Any:
     """Return `function`, if it can be called.
 
     Raises:
-        Misuse: it is not callable.
+        Misuse: `function` is not callable.
     """
     if not callable(function):
         raise Misuse(f"{function!r} is not a function: this step takes a function of the value.")

@@ -25,7 +25,7 @@ from .._words.commands import (
     Misuse,
     Stream,
     inherited,
-    stopped,
+    raisable,
     unawaited,
 )
 from .._words.rungs import ENDLESS, name_of
@@ -42,31 +42,31 @@ AnyInterpreter: TypeAlias = "Interpreter[Any] | AsyncInterpreter[Any]"
 def run(program: Ladder, interpreter: Interpreter[Any], how: Defaults) -> Any:
     """Run a program: return its value, or raise its last failure."""
     check_run(program, interpreter, Interpreter, how)
-    one, handlers = ProgramRun(program, how.schedule), interpreter._handlers
-    stream = unrolled(program, how, interpreter._in_place, one, observed=True)
+    state, handlers = ProgramRun(program, how.schedule), interpreter._handlers
+    stream = unrolled(program, how, interpreter._in_place, state, observed=True)
     if program._may_wait is False:
         return answered(stream, handlers)
-    return alone(stream, handlers, one)
+    return alone(stream, handlers, state)
 
 
 async def run_async(program: Ladder, interpreter: AnyInterpreter, how: Defaults) -> Any:
-    """As `run`, but handlers may be awaited."""
+    """Do what `run` does, with handlers that may be awaited."""
     if how.stop is not None:
         raise Misuse("stop= is for run: cancel the task of a program that is awaited instead.")
     check_run(program, interpreter, Interpreter | AsyncInterpreter, how)
-    one, handlers = ProgramRun(program, how.schedule), interpreter._handlers
-    stream = unrolled(program, how, interpreter._in_place, one, observed=True)
+    state, handlers = ProgramRun(program, how.schedule), interpreter._handlers
+    stream = unrolled(program, how, interpreter._in_place, state, observed=True)
     if program._may_wait is False:
         return await answered_async(stream, handlers)
-    return await alone_async(stream, handlers, one)
+    return await alone_async(stream, handlers, state)
 
 
 @carries_mark
-def alone(stream: Stream, handlers: Handlers, one: ProgramRun) -> Any:
+def alone(stream: Stream, handlers: Handlers, state: ProgramRun) -> Any:
     """Answer the stream of a program that may wait; reject other such programs inside it."""
-    one.mark = mine = [None, 0]
+    state.mark = mine = [None, 0]
     try:
-        begin(mine, one)
+        begin(mine, state)
         answer = answered(stream, handlers)
         if REFUSED:
             check_not_refused(mine)
@@ -74,18 +74,18 @@ def alone(stream: Stream, handlers: Handlers, one: ProgramRun) -> Any:
     except Exception as failure:
         if REFUSED:
             check_not_refused(mine, failure)
-        log_ended(one, failure, handlers)
+        log_ended(state, failure, handlers)
         raise
     finally:
         mine[0] = None
 
 
 @carries_mark
-async def alone_async(stream: Stream, handlers: Handlers, one: ProgramRun) -> Any:
-    """As `alone`, but handlers may be awaited."""
-    one.mark = mine = [None, 0]
+async def alone_async(stream: Stream, handlers: Handlers, state: ProgramRun) -> Any:
+    """Do what `alone` does, with handlers that may be awaited."""
+    state.mark = mine = [None, 0]
     try:
-        begin(mine, one, awaits=True)
+        begin(mine, state, awaits=True)
         answer = await answered_async(stream, handlers)
         if REFUSED:
             check_not_refused(mine)
@@ -93,7 +93,7 @@ async def alone_async(stream: Stream, handlers: Handlers, one: ProgramRun) -> An
     except Exception as failure:
         if REFUSED:
             check_not_refused(mine, failure)
-        log_ended(one, failure, handlers)
+        log_ended(state, failure, handlers)
         raise
     finally:
         mine[0] = None
@@ -154,7 +154,7 @@ def check_how(how: Defaults, handlers: Handlers) -> None:
 def answering(
     stream: Stream, handlers: Handlers, together: Any
 ) -> Generator[tuple[Handler, Command[Any]], Any, Any]:
-    """Answer a stream of commands with handlers; yield each handler to await, and its command."""
+    """Answer a stream of commands with handlers; yield each awaited handler with its command."""
     send, throw = stream.send, stream.throw
     command: Command[Any] | None = None
     try:
@@ -175,7 +175,7 @@ def answering(
                 stream.close()
                 raise
             except StopIteration as error:
-                command = throw(stopped(error))
+                command = throw(raisable(error))
             except BaseException as error:
                 command = throw(error)
             else:
@@ -201,11 +201,11 @@ def answered(stream: Stream, handlers: Handlers) -> Any:
 
 
 def in_threads_with(handlers: Handlers) -> Handler:
-    """Return the handler of concurrent effects, in threads."""
+    """Return the handler that performs concurrent effects in threads."""
     from .together import in_threads
 
     def together(command: Together) -> list[Any]:
-        return in_threads(command, lambda one: answered(one, handlers))
+        return in_threads(command, lambda stream: answered(stream, handlers))
 
     return together
 
@@ -249,11 +249,11 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
 
 
 def in_tasks_with(handlers: Handlers) -> Awaited:
-    """Return the handler of concurrent effects, in tasks."""
+    """Return the handler that performs concurrent effects in tasks."""
     from .together import in_tasks
 
     async def together(command: Together) -> list[Any]:
-        return await in_tasks(command, lambda one: answered_async(one, handlers))
+        return await in_tasks(command, lambda stream: answered_async(stream, handlers))
 
     return Awaited(together)
 

@@ -34,7 +34,7 @@ def shielded() -> AbstractContextManager[object]:
 
 
 def now() -> float:
-    """Return the time on the clock of `sleep`, in seconds; trio and test loops have their own."""
+    """Return the seconds on the clock of `sleep`: trio and test loops have clocks of their own."""
     return clock()()
 
 
@@ -95,7 +95,7 @@ async def asyncio_tasks(
 ) -> None:
     # Not a TaskGroup: it drops a cancellation if a task fails meanwhile, treats a task that
     # cancelled itself as a success, and leaves reference cycles.
-    async def one(place: int, item: S) -> None:
+    async def recorded(place: int, item: S) -> None:
         try:
             await work(place, item)
         except GeneratorExit:
@@ -104,18 +104,18 @@ async def asyncio_tasks(
             if isinstance(error, asyncio.CancelledError) and asyncio.current_task().cancelling():
                 raise
             failures.append(error)
-            end(but=place)
+            cancel_all(but=place)
 
-    def end(but: int | None = None) -> None:
+    def cancel_all(but: int | None = None) -> None:
         for place, task in enumerate(tasks):
             if place != but:
                 task.cancel()
 
     tasks: list[Any] = []
     for place, item in enumerate(items):
-        tasks.append(asyncio.create_task(one(place, item)))
+        tasks.append(asyncio.create_task(recorded(place, item)))
     if failures:  # an eager task may have failed before the others were created
-        end()
+        cancel_all()
     cancellation: BaseException | None = None
     try:
         while not all(task.done() for task in tasks):
@@ -123,11 +123,11 @@ async def asyncio_tasks(
                 await asyncio.wait(tasks)
             except asyncio.CancelledError as error:
                 cancellation = error
-                end()
+                cancel_all()
         if cancellation is not None:
             raise cancellation
     finally:
-        end()
+        cancel_all()
         tasks.clear()
         del cancellation  # break the cycle of exception, traceback and this frame
 
@@ -138,7 +138,7 @@ async def trio_tasks(
     items: Sequence[S],
     failures: list[BaseException],
 ) -> None:
-    async def one(place: int, item: S) -> None:
+    async def recorded(place: int, item: S) -> None:
         try:
             await work(place, item)
         except trio.Cancelled:
@@ -149,4 +149,4 @@ async def trio_tasks(
 
     async with trio.open_nursery() as nursery:
         for place, item in enumerate(items):
-            nursery.start_soon(one, place, item)
+            nursery.start_soon(recorded, place, item)

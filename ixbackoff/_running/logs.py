@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cache
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from .._words.reasons import NOTE, Reason, Story
 from .._words.rungs import ENDLESS
+from .._words.verdicts import Inner, inner
 from .._words.vocabulary import INFO, Delay
 
 if TYPE_CHECKING:
     from logging import Logger
 
 LONGEST = 2_000  # characters of a failure
+MOST_TOLD = 1000
+TOLD: set[str] = set()
+"""The names of the runs of which the log has told the retries inside of their tries."""
+
 WARNING = 30  # logging.WARNING; logging itself costs 16 ms to import
 
 REFUSED: frozenset[Reason] = frozenset({"no time left", "budget empty", "circuit open", "stopped"})
@@ -58,8 +64,8 @@ def log_wait(
     Args:
         name: the name of the function or the program.
         number: the number of the failed try, from 1.
-        of: the greatest number of tries, `None` for no end.
-        failure: its failure.
+        of: the greatest number of tries; `None` without end.
+        failure: the failure of that try.
         seconds: the seconds of the wait.
         logger: the logger; by default `"ixbackoff"`.
     """
@@ -74,8 +80,21 @@ def log_wait(
         "ixbackoff_failure": failure.__class__.__qualname__,
     }
     which = f"{number}, until it is well," if of is None else f"{number} of {of}"
-    said = "%s: try %s failed (%s); waiting %g s"
-    to.log(WARNING, said, name, which, described(failure), seconds, extra=extra)
+    text = "%s: try %s failed (%s); waiting %g s"
+    to.log(WARNING, text, name, which, described(failure), seconds, extra=extra)
+    if name not in TOLD and (loops := inner(failure)):
+        log_inner(name, loops, to)
+
+
+def log_inner(name: str, loops: list[Inner], logger: Logger) -> None:
+    """Log the retries of other libraries inside of a try, once for each name of a run."""
+    if len(TOLD) < MOST_TOLD:  # a program may make names as it runs
+        TOLD.add(name)
+    tries = " and ".join(f"{one.library} tries {one.tries} times" for one in loops)
+    remedies = " and ".join(one.remedy for one in loops)
+    text = "%s: each try is up to %d requests, since %s inside it (turn it off with %s)"
+    requests = prod(one.tries for one in loops)
+    logger.warning(text, name, requests, tries, remedies, extra={"ixbackoff_run": name})
 
 
 def log_end(name: str, story: Story, failure: Exception, logger: Logger | None = None) -> None:
@@ -93,10 +112,10 @@ def log_end(name: str, story: Story, failure: Exception, logger: Logger | None =
     }
     tries = "1 try" if story.tries == 1 else f"{story.tries} tries"
     why = "" if story.reason == "gave up" else f": {story.reason}"
-    said = "%s: gave up after %s and %g s of waits%s (%s)"
+    text = "%s: gave up after %s and %g s of waits%s (%s)"
     with suppress(Exception):  # a log that fails does not hide the failure
         words = (name, tries, story.wait_seconds, why, described(failure))
-        to.log(WARNING, said, *words, extra=extra)
+        to.log(WARNING, text, *words, extra=extra)
 
 
 def described(failure: BaseException) -> str:
@@ -107,8 +126,8 @@ def described(failure: BaseException) -> str:
     >>> described(ConnectionResetError("reset\\nby peer"))
     'ConnectionResetError: reset by peer'
     """
-    said = one_line(failure)
-    message = f": {said}" if said else ""
+    text = one_line(failure)
+    message = f": {text}" if text else ""
     note = first_note(failure)
     return f"{failure.__class__.__name__}{message}{f' ({note})' if note else ''}"
 
@@ -127,11 +146,9 @@ def one_line(value: object) -> str:
     The middle of a long text is left out: a URL can have any length.
     """
     try:
-        said = str(value)
+        text = str(value)
     except Exception:
         return "<str() failed>"
-    if len(said) > LONGEST:
-        said = f"{said[: LONGEST // 2]}...{said[-LONGEST // 2 :]}"
-    if said.isprintable():
-        return said
-    return "".join(letter if letter.isprintable() else " " for letter in said)
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]}...{text[-LONGEST // 2 :]}"
+    return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .._limits.eventloop import running
-from .._limits.stopping import STOPS, ending_waits, stopped
+from .._limits.stopping import STOPS, ending_waits, stop_failure
 from .._meaning.runs import ProgramRun
 from .._words.commands import COROUTINES, Awaited, Handlers, Misuse
 from .._words.places import StateList, placed
@@ -22,6 +22,7 @@ from .logs import default_logger, log, log_end
 if TYPE_CHECKING:
     from logging import Logger
     from threading import Event
+    from types import FrameType
 
     class Switch(Protocol):
         """A replacement for all waits of the process, active while it is in `SWITCHES`.
@@ -53,34 +54,47 @@ def skipped(seconds: float) -> bool:
         Misuse: a switch forbids waits.
     """
     switches = [*SWITCHES]
-    for switch in [one for one in switches if one.skips] or switches:
+    for switch in [each for each in switches if each.skips] or switches:
         switch.take(seconds)
     return bool(switches)
 
 
 BLOCKING = 0.1  # seconds: asyncio's own `slow_callback_duration`
+INNER = ("ixbackoff.", "asyncio.", "IPython.", "ipykernel.")  # a cell of a notebook may block
 WARNED: set[str] = set()
-"""The names of the functions and programs that `check_loop` has warned of."""
+"""The names of the coroutine functions that `check_loop` has warned of."""
 
 
-def check_loop(name: str, seconds: float) -> None:
-    """Warn, once for a function, of a wait that blocks the event loop which runs its caller."""
-    if seconds < BLOCKING or SWITCHES or name in WARNED or running() == (None, None):
+def check_loop(seconds: float) -> None:
+    """Warn, once for a coroutine function, of a wait that blocks the event loop which runs it."""
+    if seconds < BLOCKING or SWITCHES or running() == (None, None):
         return
-    frame = sys._getframe(1)
-    while not frame.f_code.co_flags & COROUTINES and frame.f_back is not None:
-        frame = frame.f_back
-    if not frame.f_globals.get("__name__", "").startswith("IPython"):  # a cell of a notebook
-        from warnings import warn
+    frame: FrameType | None = sys._getframe(1)
+    depth = 2
+    while frame is not None:
+        module, name = frame.f_globals.get("__name__", ""), frame.f_code.co_qualname
+        if frame.f_code.co_flags & COROUTINES and not module.startswith(INNER):
+            if name not in WARNED:
+                from warnings import warn
 
-        WARNED.add(name)
-        instead = "decorate a coroutine function, or run the program by run_async"
-        warn(f"{name} blocks the event loop for {seconds:g} s: {instead}.", RuntimeWarning, 3)
+                WARNED.add(name)
+                said = f"A retry in {name} blocks the event loop for {seconds:g} s: decorate a"
+                warn(f"{said} coroutine function, or use live_async().", RuntimeWarning, depth)
+            return
+        frame, depth = frame.f_back, depth + 1
 
 
 def blocking() -> Callable[[float], object]:
     """Return the function that sleeps in this thread."""
-    return pause if SWITCHES else time.sleep
+    if SWITCHES:
+        return pause
+    return time.sleep if running() == (None, None) else pause_in_loop
+
+
+def pause_in_loop(seconds: float) -> None:
+    """Sleep in a thread that runs an event loop."""
+    check_loop(seconds)
+    time.sleep(seconds)
 
 
 def awaitable() -> Callable[[float], Awaitable[object]]:
@@ -98,9 +112,8 @@ def awaitable() -> Callable[[float], Awaitable[object]]:
         return sleep
 
     async def pause(seconds: float) -> None:
-        await sleep(
-            0 if skipped(seconds) else seconds
-        )  # a checkpoint for other tasks and for cancellation
+        # with 0 still a checkpoint, for other tasks and for cancellation
+        await sleep(0 if skipped(seconds) else seconds)
 
     return pause
 
@@ -130,7 +143,7 @@ def pause_until(stops: tuple[Event, ...], seconds: float) -> None:
 def sleep(wait: Delay, logger: Logger | None = None) -> None:
     """Log a wait, then sleep in this thread, at most until the `stop` of the program."""
     log(wait, logger)
-    check_loop("a program" if wait.run is None else wait.run.name, wait.seconds)
+    check_loop(wait.seconds)
     seconds = min(wait.seconds, LONGEST_SLEEP)
     stops = STOPS.get()
     if stops:
@@ -148,15 +161,15 @@ def sleep_until(wait: Delay, stop: Event, logger: Logger) -> None:
             with ending_waits(stop):
                 sleep(wait, logger)
         if stop.is_set():
-            raise stopped(wait)
+            raise stop_failure(wait)
     finally:  # break the cycle of failure, traceback, this frame and the wait
         del wait
 
 
 async def poll_async(seconds: float) -> None:
-    """Let asyncio run others between two checks of a state that cannot be awaited.
+    """Let asyncio run other tasks between two checks of a state that cannot be awaited.
 
-    This is no wait of a program, so `SWITCHES` do not skip it.
+    This is not a wait of a program, so `SWITCHES` do not skip it.
     """
     import asyncio
 
@@ -174,16 +187,16 @@ SLEEPERS = (sleep, sleep_async, sleep_until)
 
 def logger_of(handler: Any) -> Logger | None:
     """Return the logger of a handler that really sleeps (`SLEEPERS`); `None` for others."""
-    given: dict[str, Any] = {}
+    keywords: dict[str, Any] = {}
     if isinstance(handler, Awaited):
         handler = handler.handler
     if isinstance(handler, partial):
-        handler, given = handler.func, handler.keywords
-    return given.get("logger") or default_logger() if handler in SLEEPERS else None
+        handler, keywords = handler.func, handler.keywords
+    return keywords.get("logger") or default_logger() if handler in SLEEPERS else None
 
 
 def log_ended(run: ProgramRun, failure: Exception, handlers: Handlers) -> None:
-    """Log the end of a run, if its handler logs waits."""
+    """Log the end of a run, if its handler of `Delay` logs waits."""
     logger = run.logger or logger_of(handlers.get(Delay))
     if logger is not None and run.top:
         log_end(run.name, run.story, failure, logger)

@@ -43,7 +43,7 @@ def branches(together: Together) -> list[Stream]:
 def timed(attempt: Chain, within: float) -> Stream:
     """Issue the commands of an attempt, with a limit if the interpreter has a clock.
 
-    It may have none: the limit may be that of an outer program with another interpreter.
+    It may have none if the limit is that of an outer program with another interpreter.
     """
     limit: float | None = within
     try:
@@ -149,11 +149,11 @@ async def in_tasks(together: Together, answer: AnswerAsync) -> list[Any]:
 
 
 def check_none(failures: list[BaseException]) -> None:
-    """Raise the first failure that is not an `Exception`, else the first one, if any."""
-    no_stop = (Exception, BaseExceptionGroup, Aborted)
-    stops = [failure for failure in failures if not isinstance(failure, no_stop)]
-    for failure in stops or failures:
-        stops.clear()
+    """Raise the first failure such as Ctrl-C, else the first failure, if there is one."""
+    ordinary = (Exception, BaseExceptionGroup, Aborted)
+    interrupts = [failure for failure in failures if not isinstance(failure, ordinary)]
+    for failure in interrupts or failures:
+        interrupts.clear()
         try:
             raise failure
         finally:

@@ -56,23 +56,21 @@ INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("before_sleep", "on_backoff"), LOGGED),
     **dict.fromkeys(("before", "after", "on_giveup", "on_success"), OBSERVED),
 }
-"""What to write for a word of another library: the first of these whose argument is taken."""
+"""The replacements of a word of another library; the first with a fitting argument is shown."""
 OF_RUNS = ("schedule", "within", "budget", "breaker", "stop")
-
-
 STEPS = ("Program", "Attempt", "Backoff")
-"""The classes whose methods are explained."""
+"""The classes whose methods also explain wrong arguments."""
 
 
 def explain_arguments(names: dict[str, Any], public: Iterable[str]) -> None:
-    """Give functions and classes a sentence for wrong arguments, under their public names only.
+    """Make public functions and classes explain wrong arguments.
 
-    Internal code calls the functions themselves, and what each try calls or makes is not in
-    `public`, so that first tries cost as much as without.
+    Internal code calls the functions without a wrapper. Functions that each try calls are not in
+    `public`, so a first try takes no longer.
 
     Args:
-        names: the names of a module, some of which are replaced.
-        public: those to replace.
+        names: the globals of a module; the wrapped functions replace their names in it.
+        public: the names of the functions and classes.
     """
     for name in public:
         value: Any = names[name]
@@ -80,17 +78,18 @@ def explain_arguments(names: dict[str, Any], public: Iterable[str]) -> None:
             names[name] = explained(value)
             names[name].__module__ = names["__name__"]  # where pickle finds it
             continue
-        for attribute, method in [*vars(value).items()]:
+        members: dict[str, Any] = {**vars(value)}
+        for attribute, method in members.items():
             own = attribute[0] != "_"
             if attribute == "__init__" or (own and value.__name__ in STEPS):
-                if isinstance(method, FunctionType):
+                if method.__class__ is FunctionType:
                     setattr(value, attribute, explained(method))
-            elif own and isinstance(method, staticmethod):
+            elif own and method.__class__ is staticmethod:
                 setattr(value, attribute, staticmethod(explained(method.__func__)))
 
 
 def explained(function: Any) -> Any:
-    """Return `function`, but with a sentence for arguments that it does not take.
+    """Return `function` in a wrapper that explains wrong arguments.
 
     >>> from ixbackoff import backoff
     >>> backoff(attempts=5)
@@ -121,28 +120,24 @@ def explained(function: Any) -> Any:
 
 
 def check_bound(error: TypeError, function: Any, args: Any, kwargs: dict[str, Any]) -> None:
-    """Raise Misuse if the call itself failed, and not the inside of `function`."""
+    """Raise Misuse if `error` is that of the call itself, not one from inside `function`."""
     if error.__traceback__ is not None and error.__traceback__.tb_next is None:
         if function.__code__.co_varnames[1:2] in SEALED:
             function(None, None)  # raises its own sentence
-        raise Misuse(sentence(function, args, kwargs)) from None
+        said, fix = mistake(function, args, kwargs)
+        raise Misuse(f"{said}: {fix}.") from None
 
 
 SEALED = (("_sealed",), ("_no_instances",))
 
 
-def sentence(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return the sentence for arguments that `function` does not take.
-
-    >>> from ixbackoff import CircuitBreaker
-    >>> sentence(CircuitBreaker.__init__, (None, 5), {})
-    'CircuitBreaker(...) takes failures=, within=, open_for= and on=, by name: write CircuitBreaker(failures=2, within=10, open_for=30).'
-    """  # noqa: E501
-    return ": ".join(mistake(function, args, kwargs)) + "."
-
-
 def mistake(function: Any, args: Any, kwargs: dict[str, Any]) -> tuple[str, str]:
-    """Return what is wrong with the arguments of a call, and what to write."""
+    """Return two texts: the mistake in the arguments of a call, and the advice.
+
+    >>> from ixbackoff import Exponential
+    >>> mistake(Exponential.__init__, (None, 1), {"max": 60})
+    ('Exponential(max=60)', 'write cap=60, the longest wait')
+    """
     from inspect import Parameter, signature  # 18 ms
 
     name, takes = shown_name(function), dict(signature(function).parameters)
@@ -172,12 +167,7 @@ def mistake(function: Any, args: Any, kwargs: dict[str, Any]) -> tuple[str, str]
 
 
 def shown_name(function: Any) -> str:
-    """Return the name of a function as users write it.
-
-    >>> from ixbackoff import Exponential, Program, RetryBudget
-    >>> [shown_name(one) for one in (Exponential.__init__, Program.run, RetryBudget.grpc)]
-    ['Exponential', '.run', 'RetryBudget.grpc']
-    """
+    """Return the name of a function as users write it: `Exponential`, `.run`."""
     *owners, name = function.__qualname__.split(".")
     if name == "__init__":
         return str(owners[-1])
@@ -189,7 +179,7 @@ def shown_name(function: Any) -> str:
 
 
 def instead(word: str, value: object, name: str, takes: list[str]) -> str:
-    """Return what to write in place of an argument that a function does not take."""
+    """Return the advice for an argument that a function does not take."""
     retries = "rung" in takes or name in (".replace", ".retry", ".resume", ".retry_with")
     if (word in TRIES or word in RETRIES) and retries and not callable(value):
         return in_rungs(
@@ -206,7 +196,11 @@ def instead(word: str, value: object, name: str, takes: list[str]) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(word, takes, 1)
-    return f"write {close[0]}= in its place" if close else f"it takes {listed(takes) or 'no arguments'}"
+    return (
+        f"write {close[0]}= in its place"
+        if close
+        else f"it takes {listed(takes) or 'no arguments'}"
+    )
 
 
 def in_rungs(word: str, value: object, start: str) -> str:
@@ -224,33 +218,47 @@ EXAMPLES = {
     "durable": '@durable(name="order")',
     "backoff": "backoff(N3, on=OSError)",
     "at": "at(N3)",
+    "first_of": "first_of([first, second])",
+    "observe": "observe(print)",
+    "plan": "plan(at(N3).retry(effect))",
+    "simulate": "simulate(program, services, clients=100, seconds=60)",
+    "Command.handled_by": "Download.handled_by(function)",
+    "RetryBudget.finagle": "RetryBudget.finagle()",
+    "Virtual": "Virtual(Download.handled_by(answers(None)))",
 }
 
 
 def example(function: Any) -> str:
-    """Return a right call: one of `EXAMPLES`, or the first in the documentation.
-
-    >>> from ixbackoff import Listed
-    >>> example(Listed.__init__)
-    'Listed([1, 5, 30])'
-    """
+    """Return a right call: one of `EXAMPLES`, or the first one in the docstrings."""
     name = shown_name(function)
-    if name in EXAMPLES:
-        return EXAMPLES[name]
-    module = sys.modules[function.__module__]
-    kind = getattr(module, function.__qualname__.partition(".")[0], None)
-    lines = f"{function.__doc__}\n{kind.__doc__}".splitlines()
+    lines = documentation(function).splitlines()
     shown = "\n".join(line for line in lines if line.lstrip().startswith((">>>", "...")))
     call = rf"(?<!\w){re.escape(name)}\((?:[^()\n]|\([^()\n]*\))+\)"
     found = re.search(call, shown)
-    return found[0] if found else f"{name}(...)"
+    return EXAMPLES.get(name) or (found[0] if found else f"{name}(...)")
+
+
+def documented(function: Any, argument: str) -> str:
+    """Return what the documentation says of an argument, "" if it says nothing.
+
+    >>> from ixbackoff import Exponential
+    >>> documented(Exponential.__init__, "base")
+    'seconds of the first wait, more than 0'
+    """
+    argument = argument.lstrip("*")
+    entry = rf"^ +{argument}: (.*?)\.?\s*(?:\n\s*\w+: |\n\n|\Z)"
+    found = re.search(entry, documentation(function), re.MULTILINE | re.DOTALL)
+    return " ".join(found[1].split()) if found and argument else ""
+
+
+def documentation(function: Any) -> str:
+    """Return the documentation of a function, and of its class."""
+    module = sys.modules[function.__module__]
+    kind = getattr(module, function.__qualname__.partition(".")[0], None)
+    return f"{function.__doc__}\n{kind.__doc__}"
 
 
 def listed(names: list[str]) -> str:
-    """Return names as in a sentence.
-
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
+    """Join names to a list in a sentence."""
     *first, last = names or [""]
     return f"{', '.join(first)} and {last}" if first else last

@@ -5,26 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 STEPS = (
-*("do", "then", "map", "or_else", "bind", "or_bind", "backoff", "wait", "skip", "retry"),
-*("resume", "retry_with", "end", "named", "run", "run_async"),)
-OF_RUNS = {one: one for one in ("schedule", "within", "budget", "breaker", "stop")}
-OF_RUNS |= {"timeout": "within", "deadline": "within"}
+    *("do", "then", "map", "or_else", "bind", "or_bind", "backoff", "wait", "skip", "retry"),
+    *("resume", "retry_with", "end", "named", "run", "run_async"),
+)
+OF_RUNS = {
+    **{one: one for one in ("schedule", "within", "budget", "breaker", "stop")},
+    **dict.fromkeys(("timeout", "deadline"), "within"),
+}
 
 
 def no_attribute(value: Any, name: str) -> Any:
-    """Raise AttributeError with what to write instead; for `__getattr__`.
+    """Raise an AttributeError with advice, on behalf of a `__getattr__`.
 
-    Python calls it only where an attribute is missing, or where a property raised AttributeError:
-    then the property is read again, for its own error.
+    Python calls `__getattr__` if an attribute is missing, or if a property raised AttributeError.
+    In the second case this reads the property again, so that its own error is raised.
     """
-    kind: Any = type(value)
+    kind: type[object] = value.__class__
     if name[:1] == "_" or hasattr(kind, name):
-        return kind.__getattribute__(value, name)
+        found: Any = getattr(kind, "__getattribute__")(value, name)  # noqa: B009
+        return found
     raise AttributeError(": ".join(without(kind, name)) + ".", name=name, obj=value)
 
 
 def without(kind: type, name: str) -> tuple[str, str]:
-    """Return what a class does not have, and what to write.
+    """Return two texts: the attribute that a class lacks, and the advice.
 
     >>> from ixbackoff import Program
     >>> without(Program, "retyr")

@@ -14,12 +14,12 @@ A = TypeVar("A")
 P = ParamSpec("P")
 
 
-HIDDEN = (
+CONFIDENTIAL = (
     "passw|pwd|passphrase|secret|token|credential|api[_-]?key|authorization|cookie|(?<![a-z])dsn"
 )
 SECRETS = (  # bounded repetitions: the time is linear in the length of an argument
     rf"""(?ix) (?<=://)[^\s'"]{{0,1000}}(?=@)  # a login in a URL
-    | ((?:{HIDDEN})[\w-]{{0,32}}(?: ['"]:\ ?|\s?=\s?))  # a query, a DSN, a dict
+    | ((?:{CONFIDENTIAL})[\w-]{{0,32}}(?: ['"]:\ ?|\s?=\s?))  # a query, a DSN, a dict
       (?: b?'(?:[^'\\]|\\.)*' | b?"(?:[^"\\]|\\.)*" | [^\s&;'",}})]+ )"""
 )
 
@@ -33,13 +33,13 @@ def shown(value: object, name: str = "") -> str:
     >>> shown("https://me:hush@localhost/a?pwd=hush"), shown("hush", "password")
     ("'https://...@localhost/a?pwd=...'", '...')
     """
-    if re.search(HIDDEN, name, re.IGNORECASE):
+    if re.search(CONFIDENTIAL, name, re.IGNORECASE):
         return "..."
     return re.sub(SECRETS, lambda found: f"{found[1] or ''}...", repr(value))
 
 
 class Calling(Command[A], Generic[A]):
-    """A function and its arguments."""
+    """The base of `Call` and `CallAsync`: a function and its arguments."""
 
     __slots__ = ("function", "arguments", "keywords")
 
@@ -53,20 +53,20 @@ class Calling(Command[A], Generic[A]):
         self.arguments = arguments
         self.keywords = keywords
 
-    # A generic command needs its own: through `Self` one checker loses the answer's type.
+    # A generic command needs its own `__iter__`: through `Self`, pyrefly loses the answer's type.
     def __iter__(self) -> Generator[Self, Any, A]:
         answer: A = yield self
         return answer
 
     def __repr__(self) -> str:
         name = getattr(self.function, "__qualname__", repr(self.function))
-        given = [shown(value) for value in self.arguments]
-        given += [f"{name}={shown(value, name)}" for name, value in self.keywords]
-        return f"{_word(self)}({', '.join([name, *given])})"
+        arguments = [shown(value) for value in self.arguments]
+        arguments += [f"{name}={shown(value, name)}" for name, value in self.keywords]
+        return f"{_word(self)}({', '.join([name, *arguments])})"
 
 
 class Call(Calling[A], Generic[A]):
-    """A call of a plain function. Made by `call`, which keeps the function's types.
+    """A call of a plain function; `call` makes it, and keeps the function's types.
 
     >>> call(pow, 2, 5).arguments
     (2, 5)
@@ -81,7 +81,7 @@ class Call(Calling[A], Generic[A]):
 
 
 class CallAsync(Calling[A], Generic[A]):
-    """An awaited call of a coroutine function. Made by `call_async`, which keeps its types.
+    """A call of a coroutine function; `call_async` makes it, and keeps the function's types.
 
     >>> from asyncio import sleep
     >>> call_async(sleep, 2).arguments
@@ -91,7 +91,7 @@ class CallAsync(Calling[A], Generic[A]):
     __slots__ = ()
 
     def __call__(self) -> Coroutine[Any, Any, A]:
-        """Call the function, as a handler of `CallAsync` does, which then awaits the result."""
+        """Call the function, and return its coroutine for the handler to await."""
         coroutine: Coroutine[Any, Any, A] = self.function(*self.arguments, **dict(self.keywords))
         return coroutine
 

@@ -13,9 +13,9 @@ inf, nan = float("inf"), float("nan")
 
 
 def finite(number: object) -> float:
-    """Return a number as a plain float; nan, which no bounds admit, if it is not a finite number.
+    """Return a finite number as a plain float; for anything else return nan, which is in no bounds.
 
-    The methods of a subclass are not called: its `float(number)` and `number > 0` may be wrong.
+    A subclass may override `__float__` and `__gt__`, so only the methods of its base are called.
 
     >>> finite(3), finite("1"), finite(float("inf")), finite(10**999)
     (3.0, nan, nan, nan)
@@ -38,7 +38,7 @@ def finite(number: object) -> float:
 
 
 def in_seconds(length: float | timedelta | None) -> float | None:
-    """Return a length of time in seconds; nan if it is not a number or a timedelta.
+    """Return a length of time in seconds, or nan if it is not a number, a timedelta or `None`.
 
     >>> from datetime import timedelta
     >>> in_seconds(timedelta(minutes=1)), in_seconds(2.5)
@@ -75,7 +75,7 @@ def between(name: str, number: float | timedelta, least: float, most: float, wha
     10.0
 
     Raises:
-        ValueError: `number` is out of these bounds, or not a number.
+        ValueError: `number` is out of bounds, or not a number.
     """
     exact = finite(in_seconds(number))
     if not least <= exact <= most:

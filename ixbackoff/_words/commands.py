@@ -61,11 +61,11 @@ class Misuse(TypeError):
     ixbackoff.Misuse: .backoff() goes one rung down, but no wait is left at N0: start the program on a higher rung, or leave the step out.
     """  # noqa: E501
 
-    unanswered: type | None = None  # the first kind without a handler, until all are named
+    unanswered: type | None = None  # the kind without a handler, for `name_all` to add others
 
 
 class AnyCommand:
-    """The base of all commands. It is not generic, so its handler can be joined to any other."""
+    """The base of all commands. A handler of it can be joined to any other: it is not generic."""
 
     __slots__ = ()
 
@@ -198,18 +198,18 @@ class Command(AnyCommand, Value, Generic[R]):
 
 
 Stream: TypeAlias = Generator[Command[Any], Any, Any]
-"""Commands in the order in which they are issued; each answer is sent into it."""
+"""A generator of the commands of a program, into which the loop sends the answer to each."""
 
 
 if TYPE_CHECKING:
 
     class Wrapper(Protocol):
-        """A function around handlers: it returns the answer to a command, given its handler."""
+        """A function that answers each command, given the handler of the command."""
 
         def __call__(self, command: Command[R], handler: Callable[[Command[R]], R], /) -> R: ...
 
     class AwaitedWrapper(Protocol):
-        """A `Wrapper` that is awaited, and awaits the handler."""
+        """A coroutine function that answers each command, given the handler to await."""
 
         def __call__(
             self, command: Command[R], handler: Callable[[Command[R]], Awaitable[R]], /
@@ -269,7 +269,7 @@ class Interpreter(Generic[E_contra]):
 
 @final
 class AsyncInterpreter(Generic[E_contra]):
-    """A table of handlers of which some are awaited; for `run_async`.
+    """A table of handlers, plain and awaited, for `run_async`.
 
     `Kind.awaited_by(function)` makes one for one kind; `|` joins it with either class.
 
@@ -320,7 +320,7 @@ class AsyncInterpreter(Generic[E_contra]):
 
 
 def joined(
-    kind: type[I_any],
+    cls: type[I_any],
     left: Interpreter[Any] | AsyncInterpreter[Any],
     right: Interpreter[Any] | AsyncInterpreter[Any],
 ) -> I_any:
@@ -330,19 +330,19 @@ def joined(
         Misuse: a handler of one would answer for a generic kind of the other.
     """
     handlers, in_place = left._handlers, left._in_place
-    for answered in right._handlers:
-        if _is_generic(answered):
-            check_apart(answered, left._handlers)
-        if answered in handlers or answered.__subclasses__():
-            handlers, in_place = without(handlers, answered), without(in_place, answered)
-    return interpreter_of(kind, handlers | right._handlers, in_place | right._in_place)
+    for kind in right._handlers:
+        if _is_generic(kind):
+            check_apart(kind, left._handlers)
+        if kind in handlers or kind.__subclasses__():
+            handlers, in_place = without(handlers, kind), without(in_place, kind)
+    return interpreter_of(cls, handlers | right._handlers, in_place | right._in_place)
 
 
 def check_apart(kind: type, handlers: Handlers) -> None:
-    """Check that no handler of `handlers` answers for the generic `kind`, or the other way round.
+    """Check that neither one of `handlers` nor a handler of the generic `kind` answers for both.
 
     Raises:
-        Misuse: one does.
+        Misuse: a handler would answer for both.
     """
     for other in handlers:
         if issubclass(other, kind) or (_is_generic(other) and issubclass(kind, other)):
@@ -360,15 +360,15 @@ def join(left: Handlers, right: Handlers) -> Handlers:
 
 
 def without(handlers: Handlers, *kinds: type) -> Handlers:
-    """Return a table without the handlers of these kinds and of those below them."""
+    """Return a table without the handlers of `kinds` and of their subclasses."""
     return {kind: handler for kind, handler in handlers.items() if not issubclass(kind, kinds)}
 
 
 def inherited(handlers: Handlers, kind: type) -> Any:
-    """Return the handler of the nearest base of a kind that has none of its own.
+    """Return the handler of the nearest base class of `kind`.
 
     Raises:
-        Misuse: no base has a handler.
+        Misuse: no base class has a handler, or `kind` is not a kind of command.
     """
     for base in kind.__mro__:
         if base in handlers:
@@ -399,24 +399,25 @@ def without_handlers(kinds: list[type]) -> str:
     )
 
 
-def interpreter_of(
-    kind: type[I_any], handlers: Handlers, in_place: Handlers | None = None
-) -> I_any:
-    """Make an interpreter of a table of handlers; every interpreter is made here."""
-    made = object.__new__(kind)
+def interpreter_of(cls: type[I_any], handlers: Handlers, in_place: Handlers | None = None) -> I_any:
+    """Make an interpreter of a table of handlers; every interpreter is made here.
+
+    `in_place` are the handlers that the machine may call itself: plain ones, but not of `Delay`.
+    """
+    made = object.__new__(cls)
     made._handlers = handlers
     if in_place is None:
         in_place = {
-            command: handler
-            for command, handler in handlers.items()
-            if not (isinstance(handler, Awaited) or getattr(command, "_only_the_ladder", False))
+            kind: handler
+            for kind, handler in handlers.items()
+            if not (isinstance(handler, Awaited) or getattr(kind, "_only_the_ladder", False))
         }
     made._in_place = in_place
     return made
 
 
 def unawaited(answer: Any, command: Command[Any]) -> Misuse:
-    """Make the error of a handler that returned a coroutine instead of awaiting it."""
+    """Close the coroutine that a plain handler returned, and make the error about it."""
     answer.close()
     kind = command.__class__.__name__
     return Misuse(
@@ -425,8 +426,16 @@ def unawaited(answer: Any, command: Command[Any]) -> Misuse:
     )
 
 
-def stopped(error: BaseException) -> RuntimeError:
-    """Make a `RuntimeError` of a handler's `StopIteration`, which would end a generator."""
+F_any = TypeVar("F_any", bound=BaseException)
+
+
+def raisable(error: F_any) -> F_any | RuntimeError:
+    """Return an exception that a generator can raise: a `RuntimeError` for a StopIteration."""
+    return stop_error(error) if isinstance(error, StopIteration) else error
+
+
+def stop_error(error: BaseException) -> RuntimeError:
+    """Make the `RuntimeError` in place of a StopIteration, which would end the generator."""
     made = RuntimeError(f"{error!r} was raised by a handler: for generators it means the end")
     made.__cause__ = error
     return made

@@ -31,7 +31,7 @@ class Transient(Exception):
 
     def __init__(self, *args: object, retry_after: float | None = None) -> None:
         super().__init__(*args)
-        self.retry_after = _seconds(retry_after)
+        self.retry_after = checked_retry_after(retry_after)
 
 
 class NotReady(Transient):
@@ -41,8 +41,8 @@ class NotReady(Transient):
     2
 
     Attributes:
-        answered: true if it stands for an unwanted answer (`until=`, `.expect`): a circuit breaker
-            then counts the try as a success.
+        answered: true if the answer was not the expected one (`until=`, `.expect`): a circuit
+            breaker then counts the try as a success.
     """
 
     answered: bool = False
@@ -137,7 +137,7 @@ class ClientError(Exception):
 class DeadlineExceeded(TimeoutError):
     """A program or an attempt exceeded its time (`within`, `.limit`).
 
-    It is tried again by default, like every `TimeoutError`: the next try may be faster.
+    Steps retry after it by default, as after every `TimeoutError`: the next try may be faster.
 
     >>> from ixbackoff import N1, Call, at, call, do
     >>> from ixbackoff.testing import Virtual, answers, takes
@@ -149,13 +149,14 @@ class DeadlineExceeded(TimeoutError):
     """
 
     refused: float | None = None
-    """The time when it was too late for the next command, if none was running."""
+    """The time at which the next command was refused; `None` if a command was interrupted."""
 
 
 class Stopped(Exception):
-    """The program was stopped (`stop=`) before its start, or in a wait that follows no failure.
+    """The program was stopped (`stop=`) before its start, or in a wait after a success.
 
-    A program that is stopped after a failure raises that failure. No step recovers from either.
+    A program that is stopped in a wait after a failure raises that failure. No step recovers from
+    a stop.
 
     >>> from threading import Event
     >>> from ixbackoff import N1, Log, at
@@ -201,23 +202,23 @@ def choices(on: On) -> tuple[tuple[type[Exception], ...], tuple[Predicate, ...]]
         TypeError: as `predicate` does.
     """
     given: Any = on
-    several: list[Any] = list(given) if isinstance(on, list | tuple) else [given]
-    kinds = tuple(one for one in several if _is_exception(one))
-    others: list[Any] = [one for one in several if not isinstance(one, type)]
-    predicates = [one for one in others if callable(one)]
-    if not several or len(kinds) + len(predicates) != len(several):
+    listed: list[Any] = list(given) if isinstance(on, list | tuple) else [given]
+    kinds = tuple(choice for choice in listed if _is_exception(choice))
+    others: list[Any] = [choice for choice in listed if not isinstance(choice, type)]
+    predicates = [choice for choice in others if callable(choice)]
+    if not listed or len(kinds) + len(predicates) != len(listed):
         raise TypeError(
             f"on={on!r} chooses no failures: give an Exception class, a function from the "
             "exception to bool, or a list or tuple of them."
         )
-    return kinds, tuple(checked_predicate(one) for one in others)
+    return kinds, tuple(checked_predicate(choice) for choice in others)
 
 
 def checked_predicate(function: Callable[[A], bool]) -> Callable[[A], bool]:
     """Return `function`, if its result can be taken for a bool.
 
     Raises:
-        Misuse: it is a coroutine function or a generator function, whose results are always true.
+        Misuse: `function` is a coroutine or generator function, whose results are always true.
     """
     if code_flags(function) & (CO_COROUTINE | GENERATORS):
         raise Misuse(
@@ -228,13 +229,18 @@ def checked_predicate(function: Callable[[A], bool]) -> Callable[[A], bool]:
 
 
 def _is_exception(kind: Any) -> bool:
-    # A generator or a loop would take a StopIteration for its end.
+    # A generator or a loop would mistake a StopIteration for its end.
     ends = StopIteration | StopAsyncIteration
     is_class = isinstance(kind, type)
     return is_class and issubclass(kind, Exception) and not issubclass(kind, ends)
 
 
-def _seconds(retry_after: float | None) -> float | None:
+def checked_retry_after(retry_after: float | None) -> float | None:
+    """Return `retry_after`.
+
+    Raises:
+        ValueError: `retry_after` is negative, not finite or not a number.
+    """
     if retry_after is not None and not finite(retry_after) >= 0:
         raise ValueError(f"retry_after={retry_after!r}: give seconds, 0 or more, or None.")
     return retry_after

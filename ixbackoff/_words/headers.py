@@ -26,7 +26,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     30.0
 
     Returns:
-        Seconds, finite and not negative; `None` if the header is missing or makes no sense.
+        Seconds, finite and not negative; `None` if the header is missing or malformed.
     """
     asked = headers.get("Retry-After", "").strip()
     if SECONDS.fullmatch(asked):

@@ -22,9 +22,9 @@ Reason: TypeAlias = Literal[
 """Why a run ended.
 
 - "well": it succeeded.
-- "gave up": it failed, and no rung was left, or no step to try again.
+- "gave up": it failed, and had no rung left, or no step that retries.
 - "not worth another try": it failed with an exception that `on` does not choose.
-- "no time left": its time was over, or a wait would have ended too late.
+- "no time left": its deadline passed, or a wait would have ended after it.
 - "budget empty": the retry budget had no token for another try.
 - "circuit open": the circuit breaker let no try through.
 - "stopped": it was asked to stop, before its start or in a wait.
@@ -62,7 +62,7 @@ class Story(Value):
 class StoryNote(str):
     """The note with the story of a run.
 
-    It is pickled as a plain string: a process without this library can load the failure.
+    The note is pickled as a plain string: a process without this library can load the failure.
     """
 
     __slots__ = ("story",)
@@ -81,7 +81,7 @@ def story_note(story: Story, switched: str = "") -> StoryNote:
 
 
 def story(failure: BaseException) -> Story | None:
-    """Return the story of the run that ended with this failure, or `None` if none did.
+    """Return the story of the run that ended with `failure`; `None` if there is no such note.
 
     >>> from ixbackoff import N2, NotReady, at, call
     >>> from ixbackoff.observing import story
@@ -94,7 +94,7 @@ def story(failure: BaseException) -> Story | None:
     ...     story(failure)
     Story(tries=3, wait_count=2, wait_seconds=3.0, reason='gave up')
 
-    A failure that was pickled has none, nor has one whose class takes no notes.
+    A failure that was pickled has no such note, nor has one whose class takes no notes.
     """
     notes: Any = getattr(failure, "__notes__", ())
     with suppress(Exception):  # notes can be anything

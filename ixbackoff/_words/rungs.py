@@ -23,10 +23,10 @@ from typing import (
 from .attributes import no_attribute
 
 DEEPEST = 20
-"""The deepest rung: beyond it one type checker stops telling two rungs apart, in silence."""
+"""The deepest rung: beyond it, pyright takes any two rungs for equal, without a message."""
 
 ENDLESS = DEEPEST + 1
-"""The position of a ladder without end: it starts above every rung, and joins none of them."""
+"""The position of a ladder without end: above every rung, and equal to none."""
 
 
 class _Seal:
@@ -41,11 +41,12 @@ if TYPE_CHECKING:
 
         __slots__ = ()
 
+    RungType = type  # with another one, mypy accepts `class Nine(Nat)`
+else:
 
-class RungType(type):
-    """The class of the rungs."""
+    class RungType(type):
+        """The class of the rungs, for the message of `N3.retry(...)`."""
 
-    if not TYPE_CHECKING:
         __getattr__ = no_attribute
 
 
@@ -54,7 +55,7 @@ class Nat(metaclass=RungType):
 
     __slots__ = ()
 
-    # Type checkers and Python print the name of the keyword where a class does not give it.
+    # Type checkers and Python print the name of this keyword when another class derives from Nat.
     def __init_subclass__(
         cls,
         *,
@@ -68,7 +69,7 @@ class Nat(metaclass=RungType):
 
     @classmethod
     def exactly(cls) -> Exactly[Self]:
-        """Give type checkers the exact type of a rung; it is never called."""
+        """Show type checkers the exact type of a rung; nothing calls this."""
         raise TypeError("A rung is a type, and does nothing.")
 
 
@@ -101,7 +102,7 @@ class Succ(Nat, Generic[P_inner], only_Z_Succ_and_Forever_are_rungs=_Seal):
     """One rung above `P_inner`: one more wait is left."""
 
     __slots__ = ()
-    if not TYPE_CHECKING:  # that of `Generic` walks through all rungs below, for each rung
+    if not TYPE_CHECKING:  # `Generic` would walk through all rungs below, for each rung
         __class_getitem__ = classmethod(GenericAlias)
 
     def __init__(self, _no_instances: Never) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""The categories of control characters (ESC and C1 among them), invisible characters and those that
-turn the direction of a text, halves of surrogate pairs, and line separators."""
+"""The categories of control characters (such as ESC), of invisible characters and marks of text
+direction, of surrogates, and of line and paragraph separators."""
 
 
 def printable(text: str) -> str:

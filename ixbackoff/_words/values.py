@@ -11,8 +11,8 @@ from .attributes import no_attribute
 class Value:
     """A base for objects that are equal if they are of one class and all their fields are equal.
 
-    The fields are the attributes with a slot, those of the bases first, and then all others. A
-    dataclass may derive from it, and replace its methods.
+    The fields are the slots, those of base classes first, and then the attributes without a slot. A
+    dataclass may derive from `Value`, and replaces its methods.
 
     >>> class Point(Value):
     ...     __slots__ = ("x", "y")

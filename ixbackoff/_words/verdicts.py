@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, TypeAlias
 
 from .checks import finite
 from .commands import Misuse
-from .failures import Transient
+from .failures import Transient, checked_retry_after
 from .values import Value
 
 
 class Verdict(Value):
-    """The judgement of a failure, by what is known of its library.
+    """A judgement of a failure, by the rules of the library that raised it.
 
     Attributes:
         transient: true if the failure may pass by itself, so that another try is worth it.
         retry_after: the seconds that the service asked to be left alone, or `None`.
-        why: the reason why the failure does not pass, for its note if it is not retried.
+        why: the reason why the failure is not transient, for the note of a run that does not retry.
     """
 
     __slots__ = ("transient", "retry_after", "why")
@@ -29,33 +30,67 @@ class Verdict(Value):
         self.why = why
 
 
+class Inner(Value):
+    """Retries of another library inside of one try.
+
+    Attributes:
+        library: the name of the library.
+        tries: the number of its tries, at least 2.
+        remedy: the argument or setting that turns its retries off.
+    """
+
+    __slots__ = ("library", "tries", "remedy")
+
+    def __init__(self, library: str, tries: int, remedy: str) -> None:
+        self.library = library
+        self.tries = tries
+        self.remedy = remedy
+
+
 Judge: TypeAlias = Callable[[Any], Verdict]
 """A function from a failure to the verdict on it."""
 
 LIBRARIES: dict[str, str] = {
     "aiohttp": "aiohttp",
+    "aiormq": "drivers",
+    "anthropic": "language_models",
     "asyncpg": "asyncpg",
     "boto3": "botocore",
     "botocore": "botocore",
-    "ftplib": "ftplib",
+    "cimpl": "drivers",  # confluent_kafka
+    "clickhouse_connect": "drivers",
+    "cohere": "language_models",
+    "ftplib": "drivers",
     "google.api_core": "google_api_core",
-    "google.auth": "google_auth",
+    "google.auth": "google_api_core",
+    "google.genai": "language_models",
+    "groq": "language_models",
     "grpc": "grpc",
     "http": "urllib",
     "httpcore": "httpx",
     "httpcore2": "httpx",
     "httpx": "httpx",
     "httpx2": "httpx",
+    "hvac": "drivers",
+    "litellm": "language_models",
+    "mistralai": "language_models",
+    "mysql": "drivers",
+    "MySQLdb": "drivers",
+    "neo4j": "drivers",
     "obstore": "obstore",
+    "openai": "language_models",
+    "paramiko": "drivers",
+    "pika": "drivers",
     "psycopg": "psycopg",
     "pymongo": "pymongo",
+    "pymysql": "drivers",
     "redis": "redis",
     "requests": "requests",
     "s3transfer": "botocore",
     "smtplib": "smtplib",
     "socket": "socket",
     "sqlalchemy": "sqlalchemy",
-    "sqlite3": "sqlite3",
+    "sqlite3": "drivers",
     "ssl": "socket",
     "urllib": "urllib",
     "urllib3": "urllib3",
@@ -83,7 +118,7 @@ MOST_FOUND = 1000  # a program may make classes as it runs, and the cache keeps 
 def register(kind: type[Exception], judge: Judge) -> None:
     """Register a judge for failures of a class and of its subclasses.
 
-    It holds for the whole process, and replaces an earlier judge of the class.
+    The judge holds for the whole process, and replaces an earlier one of the class.
 
     >>> from ixbackoff import known, is_transient
     >>> class QueueFull(Exception):
@@ -97,7 +132,7 @@ def register(kind: type[Exception], judge: Judge) -> None:
         judge: a function from such a failure to its `Verdict`.
 
     Raises:
-        Misuse: `kind` is not a class of exceptions, or it is a kind of `Misuse`; or `judge` is not
+        Misuse: `kind` is not a class of exceptions, or is a subclass of `Misuse`; or `judge` is not
             a function.
     """
     given: Any = kind
@@ -115,7 +150,7 @@ def register(kind: type[Exception], judge: Judge) -> None:
 
 
 def judge(failure: Exception) -> Verdict:
-    """Judge a failure by what is known of the library that it comes from.
+    """Judge a failure by the rules of the library that raised it.
 
     >>> judge(ConnectionRefusedError())
     Verdict(transient=True, retry_after=None, why='')
@@ -123,7 +158,7 @@ def judge(failure: Exception) -> Verdict:
     'KeyError is not known to pass by itself'
 
     Raises:
-        Misuse: a registered judge returned something else.
+        Misuse: a registered judge did not return a `Verdict`.
     """
     kind = failure.__class__
     found: object = (FOUND.get(kind) or judge_of(kind))(failure)
@@ -135,17 +170,17 @@ def judge(failure: Exception) -> Verdict:
 def is_transient(failure: Exception) -> bool:
     """Return whether a failure may pass by itself: the default of every `on`.
 
-    These may: `Transient`, `ConnectionError`, `TimeoutError`, their subclasses, and the failures of
-    other libraries that `ixbackoff.known` lists.
+    `Transient`, `ConnectionError` and `TimeoutError` may, with their subclasses, and so may those
+    failures of other libraries that `ixbackoff.known` judges to be transient.
 
     >>> from ixbackoff import NotReady, is_transient
     >>> is_transient(NotReady()), is_transient(ConnectionResetError()), is_transient(ValueError())
     (True, True, False)
     """
     known = FOUND.get(failure.__class__)
-    if known is passing or known is may_say_when:  # most failures that are tried again
+    if known is always_transient or known is transient_with_time:  # most retried failures
         return True
-    return known is not unknown and judge(failure).transient
+    return known is not never_transient and judge(failure).transient
 
 
 def retry_after(failure: Exception) -> float | None:
@@ -156,23 +191,19 @@ def retry_after(failure: Exception) -> float | None:
     2.5
 
     Raises:
-        ValueError: `retry_after` of a class of one's own is not a number of seconds.
+        ValueError: the `retry_after` that a class or a judge of yours gives is not a number of
+            seconds, 0 or more.
     """
     return seconds_asked(judge(failure))
 
 
 def seconds_asked(verdict: Verdict) -> float | None:
-    asked = verdict.retry_after
-    if asked is None:
-        return None
-    seconds = finite(asked)
-    if not seconds >= 0:
-        raise ValueError(f"retry_after={asked!r}: give seconds, 0 or more, or None.")
-    return seconds
+    asked = checked_retry_after(verdict.retry_after)
+    return None if asked is None else finite(asked)
 
 
 def asked_for(failure: Any) -> float:
-    """Return the seconds that the service asked to be left alone, 0 if it did not.
+    """Return the seconds that the service asked to be left alone; 0 if it did not ask.
 
     Raises:
         ValueError: as `retry_after` does.
@@ -181,12 +212,12 @@ def asked_for(failure: Any) -> float:
 
 
 def judge_of(kind: type[Exception]) -> Judge:
-    """Find the judge of a class, or else of its nearest base that has one."""
-    judge = next(filter(None, map(judge_of_base, kind.__mro__)), unknown)
+    """Find the judge of a class, or else that of its nearest base class with a judge."""
+    judge = next(filter(None, map(judge_of_base, kind.__mro__)), None) or judge_by_shape(kind)
     if len(FOUND) >= MOST_FOUND:
         forget()
     FOUND[kind] = judge
-    if judge in (passing, unknown):
+    if judge in (always_transient, never_transient):
         SILENT.add(kind)
     return judge
 
@@ -202,20 +233,46 @@ def judge_of_base(base: Any) -> Judge | None:
     if base in ADDED:
         return ADDED[base]
     if base in OWN:
-        return OWN[base]
+        # databricks raises a plain one after minutes of its own retries
+        module = "drivers" if base is TimeoutError and "databricks.sdk" in sys.modules else None
+        return judge_in(module) if module else OWN[base]
     names = str(base.__module__).split(".")  # `google` is a namespace that many packages share
     module = LIBRARIES.get(names[0]) or LIBRARIES.get(".".join(names[:2]))
-    if module is None:
-        return None
+    return judge_in(module) if module else None
+
+
+def judge_in(module: str) -> Judge:
     judge: Judge = import_module(f"ixbackoff.known.{module}").judge
     return judge
 
 
-def may_say_when(failure: Transient) -> Verdict:
-    return Verdict(True, said_when(failure))
+def judge_by_shape(kind: type[Exception]) -> Judge:
+    """Return the judge of a class that is not listed: a bug, or a failure of some other library."""
+    package = str(kind.__module__).partition(".")[0]
+    listed = package in sys.stdlib_module_names or package == "ixbackoff"
+    if listed and not (package == "builtins" and issubclass(kind, OSError)):
+        return never_transient
+    return judge_in("shapes")
 
 
-def said_when(failure: Transient) -> float | None:
+def inner(failure: BaseException) -> list[Inner]:
+    """Return the retries of other libraries inside of the try that ended with a failure.
+
+    They are read from the traceback of the failure and of its causes, the outermost first. A
+    library that tried once is not among them, and neither is one that left no trace.
+
+    >>> inner(ConnectionRefusedError())
+    []
+    """
+    found: list[Inner] = import_module("ixbackoff.known.inside").inner(failure)
+    return found
+
+
+def transient_with_time(failure: Transient) -> Verdict:
+    return Verdict(True, retry_after_of(failure))
+
+
+def retry_after_of(failure: Transient) -> float | None:
     """Return `failure.retry_after`; `None` if a subclass makes it a property that raises."""
     try:
         return failure.retry_after
@@ -223,16 +280,16 @@ def said_when(failure: Transient) -> float | None:
         return None
 
 
-def passing(_: Exception) -> Verdict:
+def always_transient(_: Exception) -> Verdict:
     return Verdict(True)
 
 
-def all_pass(failure: ExceptionGroup[Exception]) -> Verdict:
-    """Judge a group: it passes if all of its failures may, after the longest of their waits."""
-    verdicts = [judge(one) for one in members(failure)]
-    asked = [seconds for one in verdicts if (seconds := seconds_asked(one)) is not None]
-    refused = next((one for one in verdicts if not one.transient), None)
-    return refused or Verdict(True, max(asked, default=None))
+def judge_group(failure: ExceptionGroup[Exception]) -> Verdict:
+    """Judge a group: transient if all its failures are, after the longest time they ask for."""
+    verdicts = [judge(member) for member in members(failure)]
+    asked = [seconds for each in verdicts if (seconds := seconds_asked(each)) is not None]
+    permanent = next((each for each in verdicts if not each.transient), None)
+    return permanent or Verdict(True, max(asked, default=None))
 
 
 def members(failure: Exception) -> Iterator[Exception]:
@@ -240,24 +297,24 @@ def members(failure: Exception) -> Iterator[Exception]:
     waiting: list[Any] = [failure]
     seen: set[int] = set()
     while waiting:
-        one = waiting.pop()
-        if id(one) in seen:
+        member = waiting.pop()
+        if id(member) in seen:
             continue
-        seen.add(id(one))
-        if (FOUND.get(one.__class__) or judge_of(one.__class__)) is all_pass:
-            waiting += reversed(one.exceptions)
+        seen.add(id(member))
+        if (FOUND.get(member.__class__) or judge_of(member.__class__)) is judge_group:
+            waiting += reversed(member.exceptions)
         else:
-            yield one
+            yield member
 
 
-def unknown(failure: Exception) -> Verdict:
+def never_transient(failure: Exception) -> Verdict:
     return Verdict(False, why=f"{failure.__class__.__qualname__} is not known to pass by itself")
 
 
 OWN: dict[type[Exception], Judge] = {
-    Misuse: unknown,  # whatever the judge of TypeError or of Exception returns
-    Transient: may_say_when,
-    ConnectionError: passing,
-    TimeoutError: passing,
-    ExceptionGroup: all_pass,
+    Misuse: never_transient,  # whatever the judge of TypeError or of Exception returns
+    Transient: transient_with_time,
+    ConnectionError: always_transient,
+    TimeoutError: always_transient,
+    ExceptionGroup: judge_group,
 }

@@ -91,7 +91,7 @@ class Throw(Command[Never]):
 
 @final
 class Delay(Command[None]):
-    """A wait. Only the ladder makes and issues it, so no other wait can be slipped in.
+    """A wait. Only the ladder makes and issues it, so attempts cannot add waits.
 
     >>> from ixbackoff import N1, at, unroll
     >>> next(unroll(at(N1).wait())).seconds
@@ -194,7 +194,7 @@ CLOCK = Now()
 
 
 class Pick(Command[int]):
-    """A random number of `range(count)`, as a command: a test decides it, a replay repeats it.
+    """A random number of `range(count)`, as a command: a test can choose it, a replay repeats it.
 
     >>> from ixbackoff import N0, at
     >>> at(N0).do(Pick(6)).run(Pick.handled_by(lambda command: command.count - 1))
@@ -232,8 +232,11 @@ Standard: TypeAlias = Download | Upload | Delay | Log | Throw
 """The row of a program that issues standard commands only."""
 
 
+WITHOUT_SERVICE = (Log, Now, Pick, Throw)
+"""The commands that need no service: no breaker refuses them as steps, and plans count no time."""
+
 MARKS = frozenset("@?#")
-"""Marks beside which a URL may have secrets."""
+"""The characters that may separate secrets from the rest of a URL."""
 
 
 @lru_cache(maxsize=256)

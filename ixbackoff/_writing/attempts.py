@@ -63,8 +63,8 @@ class CommandOrAttempt(Protocol[E_co, A_co]):
 class Attempt(Chain, Generic[E_co, A_co]):
     """Commands of the row `E_co`, in order, that answer `A_co` or fail; tried at one rung.
 
-    It is immutable and can be run any number of times. `attempt` makes one in do-notation; `do`
-    begins a chain.
+    An attempt is immutable and can be run any number of times. `attempt` makes one in do-notation;
+    `do` begins a chain.
     """
 
     __slots__ = ()
@@ -116,7 +116,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
     def expect(self, predicate: Callable[[A_co], bool]) -> Attempt[E_co, A_co]:
         """Fail with `NotReady` if `predicate(answer)` is false.
 
-        A retry of it is a poll: it waits, and asks again.
+        To retry such an attempt is to poll: wait, and ask again.
 
         >>> from ixbackoff import N3, Call, at, call, do
         >>> from ixbackoff.testing import Virtual, answers
@@ -131,7 +131,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         """Limit each try to `seconds`, then fail with `DeadlineExceeded`.
 
         The time is that of the interpreter's clock. If limits are nested, the one that ends first
-        holds. With 0 or less, the attempt fails before its first command.
+        applies. With 0 or less, the attempt fails before its first command.
 
         >>> from ixbackoff import N1, Call, at, call, do
         >>> from ixbackoff.testing import Virtual, answers, takes
@@ -152,7 +152,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
     def guarded(self, breaker: CircuitBreaker) -> Attempt[E_co | Now, A_co]:
         """Let a circuit breaker admit or refuse each try.
 
-        So a program that asks several services can have a breaker for each.
+        A program that asks more than one service can have a breaker for each.
 
         >>> from ixbackoff import N1, CircuitBreaker, Call, NotReady, at, call, do
         >>> from ixbackoff.testing import Virtual, answers
@@ -174,9 +174,9 @@ class Attempt(Chain, Generic[E_co, A_co]):
 
 
 def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
-    """Make a generator function that issues commands with `yield from` return attempts.
+    """Decorate a generator function that issues commands with `yield from` to return attempts.
 
-    Between its commands the function only computes: it reads and changes the world by commands.
+    Between its commands the function may only compute: it reads and changes the world by commands.
 
     >>> from ixbackoff import Do, Download, Log, attempt
     >>> @attempt
@@ -220,13 +220,13 @@ def do(effect: CommandOrAttempt[E, A]) -> Attempt[E, A]:
 
 def expected(predicate: Callable[[A], bool]) -> Callable[[A], A]:
     def checked(answer: A) -> A:
-        expected: object = predicate(answer)
-        if not expected:
+        verdict: object = predicate(answer)
+        if not verdict:
             unwanted = NotReady(f"not what was expected: {answer!r}")
             unwanted.answered = True
             raise unwanted
-        if isinstance(expected, CoroutineType):
-            expected.close()
+        if isinstance(verdict, CoroutineType):
+            verdict.close()
             raise Misuse(
                 f"{predicate!r} returned a coroutine, which is always true: give a function that "
                 "returns a bool."

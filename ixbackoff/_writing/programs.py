@@ -42,7 +42,7 @@ E_co = TypeVar("E_co", covariant=True, default=Standard)
 
 
 def overloaded(method: Callable[..., A]) -> Callable[..., A]:
-    """Mark the definition of a method whose types are those of the overloads above it.
+    """Mark a method whose types are those of the overloads above it.
 
     An overload that takes a `Never` can never be called. It exists for the name of that argument, a
     sentence that type checkers print where a program cannot use the method.
@@ -55,8 +55,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     """Steps on a ladder, from the rung `I` down to the rung `O`, as a value that can be run.
 
     A running program is either well (it holds a value, an `A_co`) or failed (it holds the last
-    exception). "Well:" or "Failed:" begins what a step does in that state. The commands of the
-    program are those of the row `E_co`.
+    exception). The docstring of a step names its effect in either state, "Well:" and "Failed:". The
+    commands of the program are those of the row `E_co`.
 
     >>> from ixbackoff import N2, Download, at
     >>> at(N2).retry(Download("http://localhost/a", "a"))
@@ -115,9 +115,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """Well: continue with the program that `function` makes of the value. Failed: passed over.
 
         That program starts where this one ends. If the step is passed over, `function` is not
-        called, so the run does not know where its program would have ended, unless `function` is
-        annotated or `.at` follows. Until the start of a joined program settles the rung, the run
-        counts as on the rung before the step, and a `.retry` there may have more tries.
+        called, and the run cannot know where that program would have ended, unless `function` is
+        annotated or `.at` follows. The run then stays on its rung until it enters another program;
+        a `.retry` before that may have more tries than the type says.
 
         >>> from ixbackoff import N1, N2, at, call
         >>> from ixbackoff.live import live
@@ -294,9 +294,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         return extended(self, steps.RetryWithStep(function, predicate(on)))
 
     def at(self, rung: Rung[O]) -> Program[I, O, A_co, E_co]:
-        """State the rung that the program has reached, as its type does; nothing else happens.
+        """State the rung that the program has reached, as its type does, and do nothing else.
 
-        A run needs it after a `bind` whose lambda was not called.
+        A run needs this step after a `bind` whose lambda was not called.
 
         >>> from ixbackoff import N0, N2, Call, NotReady, at, call
         >>> from ixbackoff.testing import Virtual, always
@@ -393,7 +393,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
                 open, a try fails immediately with `CircuitOpen`. `do(effect).guarded(breaker)` is
                 for one service of several.
             stop: an event that ends a wait immediately, and with it the program; for the handler of
-                SIGTERM. Only the `Delay` handler of `live()` cuts a wait short. A command that runs
+                SIGTERM. Only the `Delay` handler of `live()` cuts a wait short. A running command
                 continues to its end.
 
         Raises:
@@ -474,7 +474,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
 
 def at(rung: Rung[I]) -> Program[I, I, None, Never]:
-    """Begin a program on a rung: the number of its waits, without end at `FOREVER`.
+    """Begin a program on a rung: `N3` for three waits, `FOREVER` for waits without end.
 
     >>> from ixbackoff import FOREVER, N3, at
     >>> at(N3)
@@ -500,7 +500,7 @@ UNTYPED: type[Program[Any, Any, Any, Any]] = Program
 def extended(program: Ladder, step: Step) -> Program[Any, Any, Any, Any]:
     """Add a step. The indices of the program are those of the caller's signature.
 
-    A type checker cannot prove that these are right. The files in `typecheck_cases/` and the
-    soundness test do, and `Step.below` checks them at run time.
+    A type checker cannot prove these indices. The files in `typecheck_cases/` and the soundness
+    test check them, and so does `Step.below`, at run time.
     """
     return longer(UNTYPED, program, step)

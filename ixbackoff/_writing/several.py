@@ -67,13 +67,13 @@ def first_of(
     Args:
         effects: commands and attempts, at least one.
         start: the index to begin at, instead of a random one.
-        on: the failures after which the next effect is tried. If all fail, the failure is that of
-            the last.
+        on: the failures after which the next effect is tried. If all effects fail, the failure is
+            that of the last one.
 
     Raises:
         ValueError: there are no effects, or `start` is not the index of one.
     """
-    choices = several("first_of", effects)
+    choices = checked_effects("first_of", effects)
     chosen = predicate(on)
     if not choices:
         raise ValueError("first_of([]): give one effect at least.")
@@ -159,7 +159,7 @@ def all_of(*effects: Any) -> Attempt[Any, Any]:
     """Perform all effects concurrently; the first failure ends the others.
 
     The answers are in the order of the effects: a tuple for `all_of(a, b)`, a list for
-    `all_of([a, b])`. It is the `forall` of the fault tolerant shell.
+    `all_of([a, b])`. The fault tolerant shell has this as `forall`.
 
     Each effect has its own thread in `run`, and its own task in `run_async`. A thread cannot be
     cancelled from outside: in `run` the other effects end at their next command, and then the
@@ -179,7 +179,7 @@ def all_of(*effects: Any) -> Attempt[Any, Any]:
         raise Misuse("all_of(): give commands and attempts, or a list of them.")
     listed = len(effects) == 1 and not is_one_effect(effects[0])
     given = effects[0] if listed else effects
-    together = extended(None, DoStep(Together(several("all_of", given))))
+    together = extended(None, DoStep(Together(checked_effects("all_of", given))))
     return together if listed else together.map(tuple)
 
 
@@ -187,10 +187,10 @@ def is_one_effect(given: object) -> bool:
     return isinstance(given, Command | Chain)
 
 
-def several(
+def checked_effects(
     name: str, effects: Iterable[CommandOrAttempt[E, A]]
 ) -> tuple[CommandOrAttempt[E, A], ...]:
-    """Return the effects of a list.
+    """Return `effects` as a tuple.
 
     Raises:
         Misuse: `effects` is not a list of commands and attempts.

@@ -32,7 +32,7 @@ from .._words.commands import (
     Interpreter,
     Stream,
     inherited,
-    stopped,
+    stop_error,
     unawaited,
 )
 from .._words.reasons import add_note
@@ -534,7 +534,7 @@ def read(entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
 def failed(line: Line, failure: Exception) -> Entry:
     """Make the entry of a command that has failed."""
     if isinstance(failure, StopIteration | StopAsyncIteration):
-        failure = stopped(failure)
+        failure = stop_error(failure)
     return line.entry(f=encode_failure(failure))
 
 

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from .._limits.deadlines import Expired, Limit, check_in_time, clean_up, seconds_left
 from .._meaning.chains import Chain, Ladder
-from .._meaning.descents import After
 from .._meaning.machine import Task
-from .._words.commands import Command, stopped
+from .._words.commands import Command, raisable
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Together
 from ..schedules.kinds import Timing
+from ..schedules.timings import After
 from .clients import Join
 from .environment import Done, Environment, Running
 from .performers import NOT_YET, Branches, Inside, TaskPerformer
@@ -106,7 +106,7 @@ class AttemptClient(TaskPerformer):
             except Expired as error:
                 clean_up(self._inside.limits, error)
                 return error
-        return stopped(failure) if isinstance(failure, StopIteration) else failure
+        return raisable(failure)
 
     def _limits(self) -> list[Limit]:
         """Return the limits that still apply: all but those whose cleanup is running."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .._meaning.chains import Ladder
-from .._meaning.descents import After
 from .._running.traces import Performed
 from .._words.failures import DeadlineExceeded
 from ..schedules.kinds import Timing
+from ..schedules.timings import After
 from .environment import Done, Environment, Running
 from .retries import Retrying, Tried
 from .services.service import Request, Serving

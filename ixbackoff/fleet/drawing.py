@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from .._commandline import WRONG
 from .._words.extras import needed
 from ..plotting.pictures import FORMATS, SAME
-from ..plotting.styles import headline, legend, line_style, plain
+from ..plotting.styles import headline, legend, line_style, plain, save
 
 LINEAR_BELOW = 10  # of a symlog axis
 
@@ -118,7 +118,7 @@ def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
         headline(figure, picture.headline)
         legend(figure, axes[0][0], columns=picture.legend)
         for file in files:
-            figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
+            save(figure, file)
     return files
 
 

@@ -11,7 +11,7 @@ from .._meaning.machine import Enter, Perform, Task, close
 from .._meaning.runs import InAttempt
 from .._running.together import Aborted
 from .._running.traces import Performed
-from .._words.commands import Command, Misuse, stopped
+from .._words.commands import Command, Misuse, raisable
 from .._words.vocabulary import CLOCK, Delay, Together
 from .environment import Environment
 from .services.service import Request, Serving
@@ -132,7 +132,7 @@ class TaskPerformer(ABC):
             trace.append(Performed(begun, command, value, failure, self.number))
         if failure is not None and self._inside.limits:
             return self.limited(command, begun, failure)
-        return stopped(failure) if isinstance(failure, StopIteration) else failure
+        return failure if failure is None else raisable(failure)
 
     def close(self) -> None:
         """Close the task and its branches."""

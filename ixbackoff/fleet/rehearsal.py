@@ -12,14 +12,23 @@ from shutil import get_terminal_size
 from time import monotonic
 from typing import Any, TypeVar
 
-from .._commandline import FAILED, WRONG, Parser, imported, in_one_line, number, whole
+from .._commandline import (
+    FAILED,
+    WRONG,
+    Parser,
+    duration,
+    imported,
+    in_one_line,
+    number,
+    timing,
+    whole,
+)
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._meaning.chains import Ladder, program_of
 from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from .._words.reasons import NOTE
-from ..schedules.kinds import Timing
 from .drawing import Panel, Picture, by_second, draw, pictured
 from .flags import Flag, add_flags, add_picture, add_seeds
 from .outcomes import Outcome, Second
@@ -45,14 +54,6 @@ def program(text: str) -> Any:
     named = imported(text)
     if not isinstance(named, Ladder) and not callable(named):
         raise ArgumentTypeError(f"{text} is not a program, but {named!r}")
-    return named
-
-
-def timing(text: str) -> Timing:
-    """Import a schedule, which may shorten waits."""
-    named = imported(text)
-    if not isinstance(named, Timing):
-        raise ArgumentTypeError(f"{text} is not a schedule, but {named!r}")
     return named
 
 
@@ -146,8 +147,8 @@ FLAGS = (
         "SECONDS",
     ),
     Flag("slotted", False, bool, "channel: transmissions begin with slots"),
-    Flag("schedule", None, timing, "the waits (default: the program's own)", "MODULE:NAME"),
-    Flag("within", None, number(1e-6, 1e9), "the time limit of each run", "SECONDS"),
+    Flag("schedule", None, timing, "seconds, or MODULE:NAME (default: its own)", "SCHEDULE"),
+    Flag("within", None, duration(1e-6), "the time limit of each run, such as 30 or 5m", "SECONDS"),
     Flag("breaker", None, breaker, "each client's circuit breaker", "FAILURES:WITHIN:OPEN_FOR"),
     Flag("shared", False, bool, "share one budget and one breaker between all clients"),
 )

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from .._limits.nesting import check_begun
 from .._meaning.chains import Chain, Ladder, Step, chain
-from .._meaning.descents import After, begins, descents
+from .._meaning.descents import begins, descents
 from .._meaning.machine import Enter, Task
 from .._meaning.runs import InAttempt, not_chosen, noted, number_after
 from .._meaning.semantics import attempted, limited, performed
@@ -24,7 +24,7 @@ from .._words.failures import Predicate
 from .._words.reasons import Reason, Story
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Together, delay
-from ..schedules.kinds import Timing
+from ..schedules.timings import After, Timing
 from .environment import Done, Environment, Running
 
 

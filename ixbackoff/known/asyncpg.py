@@ -31,8 +31,8 @@ def judge(failure: Any) -> Verdict:
     sqlstate = getattr(failure, "sqlstate", None)
     if sqlstate is None:
         closed = "InterfaceError" in bases(failure) and CLOSED in str(failure)
-        passes = closed or NO_PRIMARY_YET in bases(failure)
-        return Verdict(True) if passes else permanent(failure)
+        transient = closed or NO_PRIMARY_YET in bases(failure)
+        return Verdict(True) if transient else permanent(failure)
     if not is_transient(sqlstate):
         return permanent(failure, f" (SQLSTATE {sqlstate})")
     if not is_lost(sqlstate) or sqlstate in CANNOT_CONNECT:

@@ -1,7 +1,8 @@
-"""Codes of AWS's errors after which a request was not carried out, and may be later.
+"""Codes of AWS's errors after which the same request may succeed later.
 
-botocore's standard mode tries them again (`botocore/retries/standard.py` and `special.py`), or its
-models mark them as retryable after a conflict of two requests, as S3 reports by `OperationAborted`.
+botocore's standard mode retries after them (`botocore/retries/standard.py` and `special.py`), or
+its models mark them as retryable after a conflict of two requests, as S3 reports by
+`OperationAborted`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ THROTTLING = frozenset(
         "TransactionInProgressException",
     }
 )
-"""The client asks too often, or for too much."""
+"""The client sends too many requests, or asks for too much."""
 
 TRANSIENT = frozenset(
     {
@@ -37,7 +38,7 @@ TRANSIENT = frozenset(
         "RetryableConflictException",
     }
 )
-"""Another request or a service in between was in the way, and may not be the next time."""
+"""A concurrent request, or a service on the way, made the request fail."""
 
 
 def is_transient(code: str) -> bool:

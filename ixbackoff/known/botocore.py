@@ -7,11 +7,11 @@ name is that of a read (`GetItem`, `DescribeInstances`), because most of AWS's i
 everything as `POST`.
 
 botocore's own retries repeat every operation after such a failure, and protect some by a token
-(`ClientToken`). But each try of ours is another call, for which botocore makes a new token. For a
-function that passes its own token, choose these failures with `on=`.
+(`ClientToken`). But each try of a program is another call, for which botocore makes a new token.
+For a function that passes its own token, choose these failures with `on=`.
 
-The end of a waiter is permanent: it has waited already. A failed transfer of a file
-is judged by the failure that it wraps.
+The end of a waiter is a permanent failure: the waiter has waited already. A failed transfer of a
+file is judged by the failure that it wraps.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from .._words.verdicts import Verdict
 from . import aws
 from .judging import as_cause, permanent
 from .resending import SentRequest, after, answered, judge_by, never, reason_to_stop, sent_request
+from .shapes import canonical
 from .tracebacks import variables
 from .urllib3 import wrapped
 
-CALLING = {("botocore.client", "_make_api_call")}
+CALLING = {(f"{package}.client", "_make_api_call") for package in ("aiobotocore", "botocore")}
 READING = {("botocore.response", "read"), ("botocore.response", "readinto")}
 READS = re.compile(r"((Batch|Transact)?Get|Describe|Head|List|Query|Scan|Search)(?![a-z])")
 MILLISECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
@@ -54,7 +55,7 @@ def requests_of(failure: Exception) -> list[SentRequest]:
 
 
 def part(whole: Any, name: str) -> Mapping[str, Any]:
-    """Return a mapping within a mapping; empty if it is not there."""
+    """Return a mapping within a mapping, or an empty one if that is missing."""
     found: Any = whole.get(name) if hasattr(whole, "get") else None
     empty: Mapping[str, Any] = {}
     return found if hasattr(found, "get") else empty
@@ -75,7 +76,7 @@ def by_urllib3(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
 
 
 def error_of(failure: Exception) -> Any:
-    """Return the failure of the HTTP client that botocore's was made of, `None` if it has none."""
+    """Return the failure of the HTTP client that botocore's failure wraps; `None` without one."""
     return part(vars(failure), "kwargs").get("error")
 
 
@@ -99,11 +100,8 @@ def judge_answer(failure: Exception, answer: Any, asked: Sequence[SentRequest]) 
     headers = part(metadata, "HTTPHeaders")
     wait = str(headers.get("x-amz-retry-after"))
     seconds = f"{int(wait) / 1000}" if MILLISECONDS.fullmatch(wait) else None
-    times = {
-        "Retry-After": seconds or str(headers.get("retry-after", "")),
-        "Date": str(headers.get("date", "")),
-    }
-    return answered(failure, status, times, asked)
+    heard = canonical(headers) | ({"Retry-After": seconds} if seconds else {})
+    return answered(failure, status, heard, asked)
 
 
 def by_last_answer(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
@@ -116,7 +114,7 @@ def by_last_answer(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
 
 
 def by_context(failure: Exception, _: Any) -> Verdict:
-    """Judge the failure that boto3 handled when it raised this one, without naming it as cause."""
+    """Judge by the failure that boto3 was handling when it raised this one."""
     return as_cause(failure, failure.__cause__ or failure.__context__)
 
 

@@ -1,11 +1,15 @@
-"""Failures of google-api-core, and so of Google's client libraries.
+"""Failures of google-api-core and google-auth, and so of Google's client libraries.
 
-Over REST the status decides, as that of any other web server. Over gRPC it is the status of the
-call, as in `known/grpc.py`. `google.api_core.retry.if_transient_error` also tries 500 and INTERNAL
-again; here they pass only after a request that may be carried out twice, as AIP-194 advises.
+Over REST the status of the response decides, as for any web server; over gRPC, the status of the
+call, as in `known/grpc.py`. `google.api_core.retry.if_transient_error` also retries after 500 and
+INTERNAL; here 500 is transient only after a request that may be carried out twice, and INTERNAL is
+permanent, as AIP-194 advises.
 
 The time that the service asks for is read from `RetryInfo` in the details, from the header
 `Retry-After`, and from gRPC's metadata. A `RetryError` is judged by the failure that it ended with.
+
+google-auth says which of its failures are retryable. To ask for a token once more does no harm, so
+a `TransportError` is transient, too, as in `google.api_core.retry.if_transient_error`.
 """
 
 from __future__ import annotations
@@ -16,7 +20,8 @@ from typing import Any
 from .._words.verdicts import Verdict
 from . import grpc
 from .judging import as_cause, permanent
-from .resending import answered, judge_by, sent_request
+from .resending import answered, before, judge_by
+from .shapes import headers_of, requests_of
 
 DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)s", re.ASCII)
 
@@ -32,11 +37,7 @@ def by_call(failure: Any, _: Any) -> Verdict:
         return grpc.judge(response)
     if failure.code is None:
         return permanent(failure)
-    request = getattr(response, "request", None)
-    method = getattr(request, "method", None)
-    asked = [sent_request(method, getattr(request, "headers", None))] if method else []
-    headers = getattr(response, "headers", None)
-    verdict = answered(failure, int(failure.code), headers, asked)
+    verdict = answered(failure, int(failure.code), headers_of(failure), requests_of(failure))
     delays = (delay_of(detail) for detail in getattr(failure, "details", ()))
     delay = next((seconds for seconds in delays if seconds is not None), verdict.retry_after)
     return Verdict(True, delay) if verdict.transient else verdict
@@ -56,7 +57,17 @@ def delay_of(detail: Any) -> float | None:
     return None if duration is None else grpc.seconds_of(duration)
 
 
+def by_itself(failure: Any, _: Any) -> Verdict:
+    return Verdict(True) if getattr(failure, "retryable", False) is True else permanent(failure)
+
+
 judge = judge_by(
-    {"RetryError": by_cause, "Aborted": aborted, "GoogleAPICallError": by_call},
+    {
+        "RetryError": by_cause,
+        "Aborted": aborted,
+        "GoogleAPICallError": by_call,
+        "TransportError": before,
+        "GoogleAuthError": by_itself,
+    },
     {"google"},
 )

@@ -8,8 +8,8 @@ twice needs another `on`.
 DEADLINE_EXCEEDED is permanent: the call may have been carried out, and the failure does not show
 whether it may be repeated; where it may, pass `on=`. INTERNAL, UNKNOWN and the others are permanent
 too. So are a message that is larger than the limit, although it is RESOURCE_EXHAUSTED, and a host
-that does not exist or a certificate that does not verify, although they are UNAVAILABLE: their text
-shows which they are.
+that does not exist or a certificate that does not verify, although they are UNAVAILABLE: the judge
+recognizes them by their text.
 
 `grpc-retry-pushback-ms` gives the milliseconds to wait; anything but a number in it forbids another
 try (gRFC A6). `google.rpc.RetryInfo` in the details of the status is read where
@@ -50,7 +50,7 @@ def judge_transient(call: Any, shown: str) -> Verdict:
 
     Args:
         call: the failure of gRPC.
-        shown: how it is named in a note.
+        shown: the name of the failure in a note.
     """
     text = str(result_of(call, "details"))
     cause = "the message is too large" if TOO_LARGE in text else unreachable_by_text(text)

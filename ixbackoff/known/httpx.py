@@ -3,7 +3,8 @@
 Failures of httpx have their request. The requests before redirects are in the traceback, and so is
 the request of httpcore, whose failures have none. A pool that is full (`PoolTimeout`) has sent
 nothing. A request of which a part was sent (`WriteError`, `WriteTimeout`) may have been carried
-out, so it is judged as one that was sent.
+out, so it is judged as one that was sent. The SDK of a language model asks by `POST`, which may be
+repeated after any lost answer (see `language_models`), also in the middle of a stream.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from .resending import (
     refused_by_proxy,
     sent_request,
 )
-from .tracebacks import variables
+from .tracebacks import frames, variables
 
+MODELS = ("anthropic.", "cohere.", "google.genai.", "groq.", "mistralai.", "openai.")
 SENDING = {(f"{package}._client", "send") for package in ("httpx", "httpx2")} | {
     (f"{package}.{place}", function)
     for package in ("httpcore", "httpcore2")
@@ -47,6 +49,7 @@ def sent(failure: Exception) -> Iterator[Any]:
     for earlier in getattr(answer, "history", ()):
         yield from own_request(earlier)
     yield from own_request(failure)
+    yield from own_request(answer)  # a failure of huggingface_hub has none of its own
 
 
 def own_request(owner: Any) -> Iterator[Any]:
@@ -62,21 +65,30 @@ def by_proxy(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     return refused_by_proxy(failure, asked, str(failure))
 
 
+def broken_off(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
+    """Judge an answer that was lost, or broke off."""
+    verdict = after(failure, asked)
+    if verdict.transient:
+        return verdict
+    modules = [frame.f_globals.get("__name__", "") for frame in frames(failure)]
+    return Verdict(True) if any(name.startswith(MODELS) for name in modules) else verdict
+
+
 judge = judge_by(
     {
         "ConnectError": before,
         "ConnectTimeout": before,
         "PoolTimeout": before,
         "ProxyError": by_proxy,
-        "ReadError": after,
-        "ReadTimeout": after,
-        "WriteError": after,
-        "WriteTimeout": after,
-        "CloseError": after,
-        "NetworkError": after,
-        "TimeoutException": after,
-        "RemoteProtocolError": after,
-        "HTTPStatusError": by_response,
+        "ReadError": broken_off,
+        "ReadTimeout": broken_off,
+        "WriteError": broken_off,
+        "WriteTimeout": broken_off,
+        "CloseError": broken_off,
+        "NetworkError": broken_off,
+        "TimeoutException": broken_off,
+        "RemoteProtocolError": broken_off,
+        "HTTPError": by_response,  # those with an answer: httpx's own, and huggingface_hub's
     },
     {"httpx", "httpx2", "httpcore", "httpcore2"},
     requests_of,

@@ -9,7 +9,7 @@ from .._words.verdicts import Verdict
 
 
 def name_of(failure: BaseException) -> str:
-    """Return the name of a failure's class, as one writes it in `except`.
+    """Return the name of a failure's class, as it is written after `except`.
 
     >>> import http.client
     >>> name_of(http.client.BadStatusLine("")), name_of(KeyError())
@@ -35,10 +35,10 @@ def bases(failure: BaseException) -> set[str]:
 
 
 def permanent(failure: BaseException, why: str = " is not known to pass by itself") -> Verdict:
-    """Make the verdict on a failure that does not pass; `why` follows its name."""
+    """Make the verdict on a permanent failure, whose reason is its name followed by `why`."""
     return Verdict(False, why=name_of(failure) + why)
 
 
 def as_cause(failure: Exception, cause: object) -> Verdict:
-    """Judge a failure by the exception that it was made of."""
+    """Judge a failure by the exception that caused it."""
     return verdicts.judge(cause) if isinstance(cause, Exception) else permanent(failure)

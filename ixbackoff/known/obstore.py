@@ -1,7 +1,7 @@
 """Failures of obstore, by the text of its errors.
 
-The library has no other way to tell them apart. The text holds URLs and the body of the answer, so
-it is read and never shown. It does not hold `Retry-After`.
+The library has no other way to tell them apart. The text contains URLs and the body of the answer,
+so no message repeats it. It does not contain `Retry-After`.
 
 A lost answer is a transient failure, whatever the request: repeating it leaves the object the same.
 Only with `mode="create"`, if the first try was carried out, the second fails with

@@ -4,12 +4,12 @@ Failures without a SQLSTATE are failures of the connection, and only their text 
 libpq, which connects, gives no SQLSTATE. A server that was not reached, or closed the connection,
 may answer later; one that refused the connection (wrong password, no such database) will refuse it
 again, unless it is starting or full. Only English texts are known: a refusal in another language
-does not pass.
+is a permanent failure.
 
-A connection that is lost rolls back its transaction, so it is worth another try; psycopg works in
-transactions, unless `autocommit` is set, which a failure does not tell. But if the answer to a
+If a connection is lost, its transaction is rolled back, so the failure is transient; psycopg works
+in transactions, unless `autocommit` is set, which a failure does not show. But if the answer to a
 COMMIT is lost, the transaction may have been carried out: such a failure, recognized by its
-traceback, does not pass. A COMMIT that is written as a statement of one's own is not recognized.
+traceback, is permanent. A COMMIT that the program sends as a statement is not recognized.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .sqlstates import is_lost, is_transient
 from .tracebacks import through
 
 SERVER_SAYS = re.compile(r": \w+:  ")
-"""Between the text of libpq and that of the server: its severity, and two spaces."""
+"""The severity in the server's message, which follows libpq's text; two spaces end it."""
 
 SERVER_MAY_PASS = re.compile(
     "too many clients|too many connections|connection slots are reserved"

@@ -1,12 +1,12 @@
-"""Failures of PyMongo: judged by its labels, and by whether something was being written.
+"""Failures of PyMongo, judged by their labels, and by whether a write was running.
 
 PyMongo itself retries a read or a write once. Its second try of a write has the same transaction
-number, so a server does not carry it out twice. A try by the program has another number: if the
-answer to a write was lost, the program may write twice. So a connection that is lost in a read, or
-while it is made, is a transient failure; one that is lost in a write is permanent, although PyMongo
-labels it `RetryableWriteError`. The traceback tells a read from a write; an aggregation counts as a
-read, even one that ends in `$merge` or `$out`. These answers of a server are transient, because
-nothing was written:
+number, so a server does not carry out the write twice. A try by the program has another number: if
+the answer to a write was lost, the program may write twice. So a connection that is lost in a read,
+or while it is made, is a transient failure; one that is lost in a write is permanent, although
+PyMongo labels it `RetryableWriteError`. The traceback tells a read from a write; an aggregation
+counts as a read, even one that ends in `$merge` or `$out`. These answers of a server are transient,
+because nothing was written:
 
 - `TransientTransactionError`: the transaction was rolled back. Retry the whole transaction.
 - `RetryableWriteError` from the server: it stopped the write. The exceptions are a

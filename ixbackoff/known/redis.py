@@ -6,8 +6,8 @@ here. A command that must not be carried out twice, such as INCR, needs `retry=N
 *and* `on=...` here. Wrong passwords, which are `ConnectionError`s there, are permanent, and so are
 a host that is not known and a certificate that does not verify.
 
-Some errors that a server reports are transient, too: it loads its data, runs a script, lost
-its master, its cluster or its replicas, moves keys, or has just become a replica. A transaction
+Some errors that a server reports are transient, too, for instance while it loads its data, runs a
+script, moves keys, or is cut off from its master, cluster or replicas. A transaction
 whose watched keys were changed (`WatchError`) was not carried out, and a lock that was not free in
 time (`LockError`) was not taken.
 """

@@ -7,7 +7,9 @@
   the method, too, but not at the header.
 - The statuses 408, 425, 429 and 503 mean that the request was not carried out (RFC 9110, 15.5.9 and
   15.6.4; RFC 8470; RFC 6585), so they are transient for every method. 500, 502 and 504 leave
-  it open, so they are judged as an answer that was lost. All other statuses are permanent.
+  it open, as do Cloudflare's 520 to 524 and Anthropic's 529, so they are judged as an answer that
+  was lost. All other statuses are permanent.
+- A service that forbids another try is obeyed, whatever the status.
 - The requests before a redirect count, too: a `POST` that was answered with 303 has been carried
   out, whatever happens to the `GET` that follows it.
 """
@@ -27,7 +29,8 @@ from .socket import CUT_OFF
 
 IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"})
 NOT_CARRIED_OUT = frozenset({408, 425, 429, 503})
-PERHAPS_CARRIED_OUT = frozenset({500, 502, 504})
+PERHAPS_CARRIED_OUT = frozenset({500, 502, 504, *range(520, 525), 529})
+NACK = "finagle-http-nonretryable-nack"
 KEY = "idempotency-key"
 PROXY_STATUS = re.compile(r"^(?:Tunnel connection failed: )?([1-5][0-9]{2})\b")
 
@@ -67,12 +70,12 @@ def text(value: Any) -> str:
 
 
 def never(failure: Exception, _: Sequence[SentRequest]) -> Verdict:
-    """Judge a failure that another try would meet again."""
+    """Judge a failure that would recur in every try."""
     return permanent(failure)
 
 
 def before(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge a failure that came before the last of these requests was sent."""
+    """Judge a failure that occurred before the last of these requests was sent."""
     reason = reason_to_stop(failure)
     if reason:
         return permanent(failure, f": {reason}")
@@ -80,13 +83,13 @@ def before(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
 
 
 def before_or_never(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge a permanent failure, with the reason of `before` if that has one."""
+    """Judge a permanent failure, with the reason that `before` finds, if any."""
     verdict = before(failure, asked)
     return permanent(failure) if verdict.transient else verdict
 
 
 def after(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge a failure that came when these requests had been sent, or a part of them."""
+    """Judge a failure that occurred when these requests, or a part of them, had been sent."""
     return unanswered(name_of(failure), asked)
 
 
@@ -95,6 +98,8 @@ def answered(
 ) -> Verdict:
     """Judge an answer by its status and its headers."""
     label = f"{name_of(failure)} {status}"
+    if is_forbidden(headers or {}):
+        return Verdict(False, why=f"{label}: the service says not to try again")
     if status in NOT_CARRIED_OUT:
         verdict = redirected(label, asked)
     elif status in PERHAPS_CARRIED_OUT:
@@ -106,8 +111,13 @@ def answered(
     return Verdict(True, None if headers is None else retry_after(headers))
 
 
+def is_forbidden(headers: Mapping[str, str]) -> bool:
+    """Return whether a service forbids another try, as models' services and Finagle's do."""
+    return headers.get("x-should-retry") == "false" or NACK in headers
+
+
 def by_response(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge a failure by its `response`, as httpx and requests keep it."""
+    """Judge a failure by its `response`, an attribute in httpx and requests."""
     answer = getattr(failure, "response", None)
     if answer is None:
         return permanent(failure)
@@ -129,7 +139,7 @@ def refused_by_proxy(failure: Exception, asked: Sequence[SentRequest], said: str
 
 
 def unanswered(label: str, asked: Sequence[SentRequest]) -> Verdict:
-    once = [one for one in asked if not one.repeatable]
+    once = [request for request in asked if not request.repeatable]
     if asked and not once:
         return Verdict(True)
     what = f"a {once[0].method}" if once else "a request of an unknown method"
@@ -139,15 +149,15 @@ def unanswered(label: str, asked: Sequence[SentRequest]) -> Verdict:
 def redirected(label: str, asked: Sequence[SentRequest]) -> Verdict | None:
     """Judge by the requests before a redirect; return `None` if they allow another try.
 
-    A request with the method of the last one was redirected instead of carried out.
+    An earlier request with the method of the last one was not carried out, but redirected.
     """
-    earlier = [one for one in asked if one.method != asked[-1].method]
+    earlier = [request for request in asked if request.method != asked[-1].method]
     verdict = unanswered(label, earlier) if earlier else Verdict(True)
     return None if verdict.transient else verdict
 
 
 def behind(failure: object) -> Iterator[BaseException]:
-    """Yield a failure and its causes, be they a cause, a reason, an argument or part of a group."""
+    """Yield a failure and all causes behind it: `__cause__`, `reason`, arguments, members."""
     waiting: list[Any] = [failure]
     seen: set[int] = set()
     while waiting:
@@ -170,7 +180,7 @@ def reason_to_stop(failure: Any) -> str:
 
 
 Judging: TypeAlias = Callable[[Any, Sequence[SentRequest]], Verdict]
-"""A function that judges a failure, after these requests."""
+"""A function that judges a failure, given the requests that it belongs to."""
 
 
 def nearest(
@@ -178,7 +188,7 @@ def nearest(
 ) -> Judging | None:
     """Return the function that judges the nearest base class of a failure in the table.
 
-    The table goes by names, because older versions of a library may lack some of the classes.
+    The table contains names, because older versions of a library may lack some of the classes.
     """
     for base in failure.__class__.__mro__:
         if base.__module__.partition(".")[0] in packages and base.__name__ in table:
@@ -191,7 +201,7 @@ def judge_by(
     packages: Collection[str],
     requests_of: Callable[[Any], Sequence[SentRequest]] = lambda _: (),
 ) -> Judge:
-    """Return a judge that goes by a table of classes.
+    """Return a judge that looks failures up in a table of classes.
 
     Args:
         table: the functions that judge failures, by the names of the failures' classes.

@@ -4,7 +4,8 @@ A reply of 400 to 499 is transient, one of 500 and above permanent (RFC 5321, se
 connection is transient: by the standard a client treats it as a reply of 451 (section 3.8), so a
 mail can arrive twice if the server is lost between the end of the mail and its reply.
 
-The reply to `QUIT` arrives after the work of a `with` block, which is not done again for it.
+The reply to `QUIT` arrives after the work of a `with` block, so its failure does not repeat the
+work.
 """
 
 from __future__ import annotations

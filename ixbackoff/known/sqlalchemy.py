@@ -1,6 +1,6 @@
 """Failures of SQLAlchemy: those of the driver below it, a full pool, and a lost connection.
 
-A `DBAPIError` has the driver's failure as its `orig`, and is judged as that one is. SQLAlchemy's
+A `DBAPIError` has the driver's failure as its `orig`, and gets the verdict on that. SQLAlchemy's
 own verdict that the connection was lost (`connection_invalidated`, from the dialect's
 `is_disconnect`) holds for every driver. The transaction was rolled back, so the failure is
 transient, unless the traceback shows a COMMIT, which may have been carried out. With the isolation
@@ -45,7 +45,7 @@ def judge(failure: Any) -> Verdict:
 
 
 def as_the_driver(failure: Exception, below: BaseException | None) -> Verdict:
-    """Judge a failure by that of the driver below it."""
+    """Judge a failure by the failure of the driver below."""
     if not isinstance(below, Exception):
         return permanent(failure)
     found = verdicts.judge(below)

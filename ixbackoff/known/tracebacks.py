@@ -1,20 +1,28 @@
-"""Tracebacks, in which judges find what a failure itself does not have, such as its request.
+"""Tracebacks, in which judges find facts that a failure lacks, such as its request.
 
-If a traceback was cleared, or a function has another name in another version of a library, nothing
-is found, and the failure is judged by its class alone.
+If a traceback was cleared, or a function has another name in another version of a library, the
+judge finds nothing, and goes by the class of the failure alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from traceback import walk_tb
+from types import FrameType
 from typing import Any
+
+
+def frames(failure: BaseException) -> Iterator[FrameType]:
+    """Yield the frames through which a failure came, the outermost first."""
+    traceback = failure.__traceback__
+    while traceback is not None:
+        yield traceback.tb_frame
+        traceback = traceback.tb_next
 
 
 def variables(
     failure: BaseException, functions: Collection[tuple[str, str]]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the variables of some functions through which a failure came, the outermost first.
+    """Yield the local variables of each call of `functions` in a traceback, the outermost first.
 
     >>> def send(method):
     ...     raise TimeoutError
@@ -26,17 +34,17 @@ def variables(
 
     Args:
         failure: the exception.
-        functions: module and name of each.
+        functions: pairs of a module and a name.
     """
-    for frame, _ in walk_tb(failure.__traceback__):
+    for frame in frames(failure):
         if (frame.f_globals.get("__name__", ""), frame.f_code.co_name) in functions:
             yield frame.f_locals
 
 
 def through(failure: BaseException, module: str, *functions: str) -> bool:
-    """Return whether a failure came through one of these functions, or any if none is given.
+    """Return whether a call of one of `functions`, by default of any, is in a traceback.
 
-    `module` is the name of a module, or of a package with all its modules.
+    `module` is the module of the functions, or a package with all its modules.
 
     >>> import json
     >>> try:
@@ -45,7 +53,7 @@ def through(failure: BaseException, module: str, *functions: str) -> bool:
     ...     through(failure, "json.decoder", "raw_decode"), through(failure, "json", "dumps")
     (True, False)
     """
-    for frame, _ in walk_tb(failure.__traceback__):
+    for frame in frames(failure):
         inside = f"{frame.f_globals.get('__name__', '')}.".startswith(f"{module}.")
         if inside and (not functions or frame.f_code.co_name in functions):
             return True

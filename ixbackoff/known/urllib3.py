@@ -68,7 +68,7 @@ def broken_off(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
     tunnel = next((text for text in map(str, failure.args) if text.startswith("Tunnel ")), "")
     if tunnel:
         return refused_by_proxy(failure, asked, tunnel)
-    # during the handshake nothing has been sent
+    # during the handshake no request has been sent
     connecting = any(through(cause, "urllib3.connection", "connect") for cause in behind(failure))
     return before(failure, asked) if connecting else after(failure, asked)
 

@@ -20,9 +20,9 @@ from .exchanges import Exchange, Progress
 from .files import PartFile, PartOrigin, is_header
 
 GAIN = 256 * 1024
-"""New bytes that a broken connection must have delivered for the same try to open another one."""
+"""New bytes that a connection must have delivered before it broke, to open another in this try."""
 OVERLAP = 64 * 1024
-"""Bytes at the end of a part that are requested again, and compared."""
+"""Bytes at the end of a part that the next range contains again, for a comparison."""
 
 CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,20})-([0-9]{1,20})/([0-9]{1,20}|\*)")
 LENGTH = re.compile("[0-9]{1,20}")
@@ -73,7 +73,7 @@ class Arrival:
         self.whole = False
         self.source = sha256(str(exchange.url).partition("#")[0].encode()).hexdigest()
         self._before = 0
-        self._check = b""
+        self._overlap = b""
         self._anew = False
 
     def headers(self) -> dict[str, str]:
@@ -93,7 +93,7 @@ class Arrival:
         return max(0, self.part.size - OVERLAP)
 
     def begins(self, response: httpx2.Response) -> bool:
-        """Begin to take a response; return `False` if it is useless: then the whole is requested.
+        """Begin to take a response; return `False` if the next request has to be for the whole.
 
         Raises:
             ConnectionError: the server sends a range without a request for one.
@@ -101,14 +101,14 @@ class Arrival:
         """
         headers = response.headers
         if response.status_code == 206 and self._continues_with(headers):
-            self._check = self.part.end(self._first)
+            self._overlap = self.part.end(self._first)
         elif response.status_code in (206, 416):
             self.part.begin(None)
             return False
         else:
             self._check_all(headers)
             self.size = length_of(headers)
-            self.etag, self._check = etag_of(headers), b""
+            self.etag, self._overlap = etag_of(headers), b""
             self._check_size(self.size or 0)
             validator = validator_of(headers)
             self.part.begin(
@@ -122,7 +122,7 @@ class Arrival:
         """Return whether a partial response is the requested range of the same version.
 
         A response without the validator of the part may be of another version: RFC 9110, section
-        15.3.7, lets a server leave it out only where the whole response has none.
+        15.3.7, lets a server leave the validator out only where the whole response has none.
         """
         origin = self.part.origin
         place = CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
@@ -160,26 +160,26 @@ class Arrival:
             TooLarge: the body is larger than `Limits.max_size`.
             TimeoutError: the deadline has passed.
         """
-        if self._check:
-            common = min(len(self._check), len(chunk))
-            if chunk[:common] != self._check[:common]:
+        if self._overlap:
+            common = min(len(self._overlap), len(chunk))
+            if chunk[:common] != self._overlap[:common]:
                 self._anew = True
                 raise ConnectionError(
                     f"{self.exchange.label}: the server sent another range than requested"
                 )
-            self._check, chunk = self._check[common:], chunk[common:]
+            self._overlap, chunk = self._overlap[common:], chunk[common:]
         self._check_size(self.part.size + len(chunk))
         self.exchange.deadline.check()
         self.part.write(chunk)
         self._notify()
 
     def check_whole(self) -> None:
-        """End the download.
+        """End the download, if its body is complete.
 
         Raises:
             ConnectionError: the body is shorter or longer than announced.
         """
-        if self._check or self.size not in (None, self.part.size):
+        if self._overlap or self.size not in (None, self.part.size):
             raise ConnectionError(
                 f"{self.exchange.label}: only {self.part.size} of {self.size} bytes arrived"
             )

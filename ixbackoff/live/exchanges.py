@@ -63,7 +63,7 @@ class Exchange:
     def first(
         self, client: httpx2.Client | httpx2.AsyncClient, headers: Mapping[str, str]
     ) -> httpx2.Request:
-        """Return the first request, with these headers as well."""
+        """Return the first request, with `headers` added to those of the client."""
         self.redirects = 0
         return hidden(client.build_request(self.method, self.url, headers=headers))
 
@@ -97,7 +97,7 @@ class Exchange:
         return hidden(following)
 
     def check(self, url: httpx2.URL) -> None:
-        """Check that a URL is one of HTTP.
+        """Check that HTTP can request a URL.
 
         Raises:
             ValueError: the URL has another scheme, no host, or an impossible port.

@@ -53,11 +53,11 @@ class PartOrigin(NamedTuple):
 class PartFile:
     """A file that is written beside its target, and replaces the target once it is complete.
 
-    It is called `.{name}.part`, where `name` is that of the target. If the server can send ranges,
-    a note beside it records the origin of its bytes. Then the part stays after a failure or a kill,
-    and the next download resumes it, unless the machine was restarted: what was written last may
-    have missed the disk. The part is locked, so two downloads never write into one file; the lock
-    ends with its process.
+    The file is called `.{name}.part`, where `name` is that of the target. If the server can send
+    ranges, a note beside the part records the origin of its bytes. Then the part stays after a
+    failure or a kill, and the next download resumes it, unless the machine was restarted: the last
+    bytes may be missing on the disk. The part is locked, so two downloads never write into one
+    file; the lock ends with its process.
 
         with PartFile("a") as part:
             part.begin(None)
@@ -68,8 +68,8 @@ class PartFile:
 
     Args:
         path: the target.
-        early: whether to have the system write to the disk while the part grows, which may hold up
-            `write` for a moment; for a part that will be synced.
+        early: whether the system starts to write to the disk while the part grows, so that its sync
+            is short; this may delay `write` for a moment.
 
     Attributes:
         size: the bytes of the part.
@@ -125,7 +125,7 @@ class PartFile:
             return os.read(self.descriptor, self.size - first)
 
     def begin(self, origin: PartOrigin | None) -> None:
-        """Begin anew, with bytes from `origin`; with `None` the part will not stay."""
+        """Begin anew, with bytes from `origin`; `None` if the part must not stay."""
         if self.size:
             self.cut(0)
         self.origin = origin
@@ -275,8 +275,8 @@ def is_header(text: str) -> bool:
 
 OPEN: WeakSet[PartFile] = WeakSet()
 """The open parts. An event loop that is interrupted again and again abandons them, so `leave_all`
-leaves the rest at the end of the process. A part that nobody refers to is closed, and unlocked, by
-its `FileIO`: a `__del__` would swallow Ctrl-C."""
+leaves the rest at the end of the process. An unreferenced part is closed, and unlocked, by its
+`FileIO`: a `__del__` would swallow Ctrl-C."""
 
 
 @atexit.register

@@ -42,7 +42,7 @@ READ = (
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)  # of Windows
 )
-"""Flags that open an existing file of one's own."""
+"""Flags that open an existing file to read and write it, but do not follow a link."""
 CREATE = READ | os.O_CREAT | os.O_EXCL
 """Flags that create a file, and fail if the name is taken."""
 

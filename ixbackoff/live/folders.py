@@ -3,7 +3,7 @@
 The files are written here, not by the store library: the library does not sync them before it
 reports success, and it hangs in a process forked from one that has used it. While a file is being
 written, its name ends in `#1`, `#2` and so on, as in the library, which does not list such names.
-Names that are given here have a mark before that: only files with it are swept.
+The names that this module gives contain `MARK`, and `sweep` removes only files with it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .filesystem import CREATE, READ, copy_rest, is_name_of, lock, sync_folder, 
 MARK = ".ixbackoff#"
 """The mark between the name of an object and a number, while its file is being written."""
 LONGEST_NAME = 240  # bytes: the file system takes 255, and the mark and a number are added
-SWEPT = 8  # the least names that `sweep` tries, even if the first ones are free
+SWEPT = 8  # the number of names that `sweep` tries at least
 
 
 def put(path: str, file: BinaryIO, check: Callable[[], None], unchanging: bool = False) -> None:
@@ -48,7 +48,7 @@ def put(path: str, file: BinaryIO, check: Callable[[], None], unchanging: bool =
 
 
 def link(file: BinaryIO, path: str) -> bool:
-    """Make a hard link if a copy would be just the same; return whether the link was made."""
+    """Make a hard link if a copy would have the same properties; return whether it was made."""
     folder = os.path.dirname(path)
     if inherited(os.path.dirname(file.name)) != inherited(folder):
         return False
@@ -66,9 +66,9 @@ def link(file: BinaryIO, path: str) -> bool:
 
 
 def inherited(folder: str) -> object:
-    """Return what a new file inherits from its folder: disk, group, permissions and labels.
+    """Return the properties that a new file inherits from its folder: disk, group, labels and more.
 
-    If the system does not report them, the result equals no other.
+    If the system does not report them, the result equals no other result.
     """
     if hasattr(os, "listxattr"):
         with suppress(OSError):

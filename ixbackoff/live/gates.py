@@ -13,10 +13,10 @@ from .limits import Deadline
 
 
 class Gate:
-    """A gate that lets in a number of threads for each host.
+    """A gate that admits a limited number of threads for each host.
 
     Args:
-        most: that number.
+        most: the greatest number of threads.
     """
 
     def __init__(self, most: int) -> None:
@@ -29,7 +29,7 @@ class Gate:
         """Wait until there is room.
 
         Raises:
-            PoolTimeout: the deadline passed before.
+            PoolTimeout: the deadline passed before there was room.
             ConnectionAbortedError: the effect was aborted.
         """
         with self._lock:
@@ -56,10 +56,10 @@ class Gate:
 
 
 class AsyncGate:
-    """A gate that lets in a number of tasks of one event loop for each host.
+    """A gate that admits a limited number of tasks of one event loop for each host.
 
     Args:
-        most: that number.
+        most: the greatest number of tasks.
     """
 
     def __init__(self, most: int) -> None:

@@ -84,7 +84,7 @@ def live(
             `run(..., stop=...)` does so for one program.
     """
     shared = connections_of(limits, connections)
-    kept = dict(stores or {})
+    own_stores = dict(stores or {})
     log = logger or LOGGER
     waits = partial(sleep, logger=log)
     if stop is not None:
@@ -98,7 +98,7 @@ def live(
 
     return (
         Download.handled_by(download)
-        | Upload.handled_by(lambda command: upload(command, kept, shared.limits))
+        | Upload.handled_by(lambda command: upload(command, own_stores, shared.limits))
         | Delay.handled_by(waits)
         | at_once(log)
     )
@@ -125,7 +125,7 @@ def live_async(
     The arguments are those of `live`, but for `stop`: cancel the task instead.
     """
     shared = connections_of(limits, connections)
-    kept = dict(stores or {})
+    own_stores = dict(stores or {})
     log = logger or LOGGER
 
     async def download(command: Download) -> None:
@@ -138,7 +138,7 @@ def live_async(
 
     return (
         Download.awaited_by(download)
-        | Upload.awaited_by(lambda command: upload_async(command, kept, shared.limits))
+        | Upload.awaited_by(lambda command: upload_async(command, own_stores, shared.limits))
         | Delay.awaited_by(partial(sleep_async, logger=log))
         | calls.awaited_by(lambda command: command())
         | at_once(log)

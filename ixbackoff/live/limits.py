@@ -28,15 +28,16 @@ class Limits:
         part_timeout: seconds for one request to an object store, which carries at most 5 MiB.
         total_timeout: seconds for a whole download or upload, or for a `HEAD` request; a shorter
             limit of the program (`within`, `.limit`) wins.
-        max_size: bytes of a download; `None`, the default, for as many as the disk takes.
+        max_size: bytes of a download; `None`, the default, for no limit.
         max_redirects: the number of redirects that one request follows.
         connections: the number of concurrent exchanges with one host, over the same `Connections`.
         addresses: a function from an address of `ipaddress` to a `bool`, true if a connection to it
             may be opened; `public_only` is one. By default every address is allowed. The function
-            gets the very address that a download or a `HEAD` request is about to connect to, after
-            redirects as well, so no host name gets around it. With such a function no proxy is
+            gets the address that a download or a `HEAD` request is about to connect to, after
+            redirects as well, so no host name gets around the limit. With such a function no proxy
+            is
             used: a proxy looks up host names itself.
-        insecure_redirects: follow a redirect from `https://` to `http://`.
+        insecure_redirects: whether to follow redirects from `https://` to `http://`.
 
     Raises:
         ValueError: a time-out is not a finite number above 0, or another limit is negative or of

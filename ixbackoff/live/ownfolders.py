@@ -1,7 +1,7 @@
 """Folders in which this library removes files: real ones of this user, never links.
 
-Anybody who can write beside such a folder, and a git repository that is checked out there, could
-put a link in its place, and then the files behind the link would be removed.
+Whoever can write beside such a folder could put a link in its place, and so could a git repository
+that is checked out there. Then the files behind the link would be removed.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def opened(name: str, path: str, within: int | None) -> Generator[OwnFolder]:
 
 
 def check_own(status: os.stat_result, path: str) -> None:
-    """Check that this is the state of a folder of this user."""
+    """Check that `status` is that of a folder of this user, and not of a link."""
     if stat.S_ISLNK(status.st_mode) or getattr(status, "st_file_attributes", 0) & REPARSE_POINT:
         raise OSError(errno.ELOOP, LINK, path)
     if not stat.S_ISDIR(status.st_mode):

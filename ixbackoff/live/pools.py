@@ -31,13 +31,14 @@ C = TypeVar("C", httpcore2.ConnectionInterface, httpcore2.AsyncConnectionInterfa
 class OneExchange(Generic[C]):
     """A connection that takes a request only while it has no other one.
 
-    It is closed after a response that was not read to its end: what is still under way would fill
-    the window of HTTP/2, which all later responses share. It is not used again if it received more
-    than the response: the rest would be taken for the next response.
+    The connection is closed after a response that was not read to its end: the rest would fill the
+    window of HTTP/2, which all later responses share. The connection is not used again if it
+    received more than the response: the excess would be taken for the next response.
 
     Args:
         connection: the connection of the HTTP library.
-        is_closed: returns whether its pool was closed, so that it is closed after its response.
+        is_closed: returns whether the pool was closed; then the connection is closed after its
+            response.
 
     Attributes:
         thread: the thread that used it last.
@@ -71,7 +72,7 @@ class OneExchange(Generic[C]):
 
 
 class Exclusive(OneExchange[httpcore2.ConnectionInterface], httpcore2.ConnectionInterface):
-    """A connection of threads."""
+    """A `OneExchange` for threads."""
 
     def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
         self.thread = get_ident()
@@ -119,7 +120,7 @@ class Pool(httpcore2.ConnectionPool):
 class AsyncExclusive(
     OneExchange[httpcore2.AsyncConnectionInterface], httpcore2.AsyncConnectionInterface
 ):
-    """A connection of tasks."""
+    """A `OneExchange` for tasks."""
 
     async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
         with remote_errors():

@@ -25,7 +25,7 @@ class Signer(NamedTuple):
         place: the scheme and the host.
         bucket: the path of the bucket.
         key: the key of an object in it.
-        query: the parameters of each signed URL: the time, and who signs it.
+        query: the parameters of each signed URL, such as the time and the access key.
         secret: the secret key.
     """
 
@@ -67,8 +67,8 @@ class Signer(NamedTuple):
 async def signer_of(store: S3Store, key: str) -> Signer | None:
     """Return a signer for the bucket of an object; `None` if the secret key is unknown.
 
-    A URL that the store library signs shows everything but the secret key. A key is the right one
-    if it produces the same signature.
+    A URL that the store library signs contains everything but the secret key. A key is the right
+    one if it produces the same signature.
     """
     import obstore
     from obstore.exceptions import BaseError

@@ -1,7 +1,7 @@
 """Multipart uploads to S3 that a killed process left unfinished.
 
-Lists of objects leave them out, but they cost money. The store library cannot list them, so this
-module sends the requests itself, signed by AWS's rule. An upload counts as abandoned
+Lists of objects leave such uploads out, but the uploads cost money. The store library cannot list
+them, so this module sends the requests itself, signed by AWS's rule. An upload counts as abandoned
 
 - if a process of this user on this machine began an upload of the same key and died; or
 - if it is older than its limits allow.
@@ -63,7 +63,7 @@ async def without_leftovers(
 ) -> AsyncGenerator[None]:
     """Abort abandoned uploads of a key, then run the block, which uploads it.
 
-    Abandoned uploads that cannot be listed or aborted stay: they fail no upload.
+    Abandoned uploads that cannot be listed or aborted stay; the block runs all the same.
     """
     signer = await signer_of(store, key)
     if signer is None:
@@ -90,7 +90,7 @@ async def abort_all(store: S3Store, key: str, limits: Limits, deadline: Deadline
 async def tidy(
     signer: Signer, longest: timedelta | None, limits: Limits, deadline: Deadline
 ) -> None:
-    """Do what `abort_left` does as far as it succeeds in a part of the time; fail nothing."""
+    """Do what `abort_left` does, in a part of the remaining time; log a failure, and raise none."""
     with move_on_after(min(SECONDS, limits.part_timeout, deadline.left * SHARE)):
         try:
             async with httpx2.AsyncClient(timeout=SECONDS, verify=trusted()) as client:
@@ -197,7 +197,7 @@ class UploadNote:
     """A file that exists and is locked while a process of this user uploads to a URL.
 
     Attributes:
-        found: whether a process that died left it.
+        found: whether a process that died left the file.
         taken: whether another process is uploading to the URL, or the file cannot be made.
     """
 

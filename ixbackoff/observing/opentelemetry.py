@@ -96,8 +96,8 @@ class Spans:
         from opentelemetry.trace import set_span_in_context
 
         number = event.run.id
-        part = context.get_value(KEY) == number  # it is inside of another command: `all_of`
-        around = context.get_current() if part else set_span_in_context(self._runs[number])
+        nested = context.get_value(KEY) == number  # inside another command, an `all_of`
+        around = context.get_current() if nested else set_span_in_context(self._runs[number])
         span = self._tracer.start_span(
             event.command.__class__.__name__,
             context=around,
@@ -136,7 +136,7 @@ class Spans:
 
 
 def end(current: Current, failure: BaseException | None) -> None:
-    """End the span of a command, and make the one around it current again."""
+    """End the span of a command, and make the span around it current again."""
     from opentelemetry import context
 
     if context.get_current() is current.context:  # a stream may be closed in another context

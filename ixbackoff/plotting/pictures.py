@@ -10,7 +10,7 @@ from typing import Any
 
 from .._words.extras import needed
 from ..schedules.kinds import Timing
-from .styles import headline, legend, line_style, plain
+from .styles import headline, legend, line_style, plain, save
 
 SCALES = {"linear": "linear", "logarithmic": "log"}
 FORMATS = ("png", "svg")
@@ -53,7 +53,7 @@ def plot(
         name: the beginning of the names of the files.
 
     Raises:
-        TypeError: one of `schedules` is not a schedule.
+        TypeError: a value of `schedules` is not a schedule.
         ValueError: there is nothing to draw, or a schedule gives a wait that is not a finite number
             of seconds.
         ImportError: matplotlib is missing; the message names the extra to install.
@@ -86,7 +86,7 @@ def plot(
             legend(figure, axes, columns=2)
             for form in FORMATS:
                 files.append(place / f"{name}-{scale}.{form}")
-                figure.savefig(files[-1], metadata={"Date": None} if form == "svg" else None)
+                save(figure, files[-1])
     return files
 
 

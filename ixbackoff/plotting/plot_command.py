@@ -21,7 +21,7 @@ def named(text: str) -> tuple[str, Timing]:
     ('ixbackoff.schedules.kinds:powers_of_two', Exponential(base=1.0, factor=2.0, cap=None))
 
     Raises:
-        ArgumentTypeError: it does not name a schedule.
+        ArgumentTypeError: `text` does not name a schedule.
     """
     timing = imported(text)
     if not isinstance(timing, Timing):
@@ -39,13 +39,13 @@ def labelled(timings: dict[str, Timing]) -> dict[str, Timing]:
 
 
 def file_name(text: str) -> str:
-    """Check the beginning of the names of the files.
+    """Return `text`, if the names of the files can begin with it.
 
     >>> file_name("jitter")
     'jitter'
 
     Raises:
-        ArgumentTypeError: it is empty, or it names a folder.
+        ArgumentTypeError: `text` is empty, or names a folder.
     """
     if not text or Path(text).name != text or not text.isprintable():
         raise ArgumentTypeError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#806000", "#56b4e9", "#000000")
@@ -12,6 +13,13 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)
 MARKERS = ("o", "s", "^", "D", "v", "P", "x")
 MARKS = 12
 """Markers on a line that has a point each second."""
+DARK = """@media (prefers-color-scheme: dark) { text { fill: #e6edf3 }
+   [style*="fill: #ffffff"] { fill: #131416 !important }
+   [style*="fill: #e6e6e6"] { fill: #2d3237 !important }
+   [style*="stroke: #e6e6e6"], [style*="stroke: #cccccc"] { stroke: #4d545c !important }
+   [style*="fill: #000000"] { fill: #e6edf3 !important }
+   [style*="stroke: #000000"] { stroke: #e6edf3 !important } }"""
+"""The style of an SVG where the reader's screen is dark: its ground, axes, spans and legend."""
 
 
 def line_style(number: int, points: int = 0, colors: Sequence[str] = COLORS) -> dict[str, Any]:
@@ -47,6 +55,14 @@ def plain(axis: Any) -> None:
 def headline(figure: Any, text: str) -> None:
     """Write the main point of a picture above it."""
     figure.suptitle(text, x=0.01, ha="left", fontsize=12, fontweight="bold")
+
+
+def save(figure: Any, file: Path) -> None:
+    """Write a picture; an SVG is light or dark as its page is."""
+    svg = file.suffix == ".svg"
+    figure.savefig(file, metadata={"Date": None} if svg else None)
+    if svg:
+        file.write_bytes(file.read_bytes().replace(b"</style>", f" {DARK}</style>".encode()))
 
 
 def legend(figure: Any, axes: Any, columns: int = 4) -> None:

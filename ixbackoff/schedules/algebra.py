@@ -22,8 +22,8 @@ class Schedule(Timing):
     >>> (Exponential() & Constant(5)).preview(5)
     [1.0, 2.0, 4.0, 5.0, 5.0]
 
-    To derive your own, define `begin`. A wait of yours that would shorten is made as long as the
-    one before, in runs and in schedules that are made from yours.
+    To derive a schedule of your own, define `begin`. A wait that would be shorter than the one
+    before is made as long as that one, in runs and in schedules that are made from yours.
 
     >>> class Squares(Schedule):
     ...     def begin(self, chance=None):
@@ -36,7 +36,7 @@ class Schedule(Timing):
     shortens = False
 
     def longest(self, k: int) -> float:
-        """Return the most seconds of the k-th wait; `inf` if nothing bounds it.
+        """Return an upper bound of the k-th wait in seconds; `inf` if it has none.
 
         >>> from ixbackoff import Exponential
         >>> Exponential().jittered(1.5).longest(3)
@@ -45,7 +45,7 @@ class Schedule(Timing):
         if not self.deterministic:
             return inf
         waits = begun(self, None)
-        return [waits(before) for before in range(k + 1)][-1]  # an earlier one may be longer
+        return [waits(before) for before in range(k + 1)][-1]  # a wait depends on those before
 
     def preview(self, wait_count: int, *, seed: int | None = None) -> list[float]:
         return list(accumulate(super().preview(wait_count, seed=seed), max))
@@ -75,7 +75,7 @@ class Schedule(Timing):
         """Multiply each wait by a random number between 1 and `spread`, evenly distributed.
 
         Waits that grow by `spread` or more keep their order. If they grow by less, a wait that
-        would be shorter than the one before is made as long.
+        would be shorter than the one before is made as long as that one.
 
         >>> from ixbackoff import Exponential
         >>> [round(seconds, 1) for seconds in Exponential().jittered().preview(4, seed=1)]
@@ -101,7 +101,7 @@ class Schedule(Timing):
 
 
 class Pair(Schedule):
-    """Two schedules, combined wait by wait by `of`.
+    """Two schedules, whose k-th waits the function `combine` makes into one.
 
     A longer wait of either schedule never makes the combined wait shorter.
     """
@@ -109,7 +109,7 @@ class Pair(Schedule):
     __slots__ = ("left", "right")
     sound = True
     sign: str
-    of: Callable[[float, float], float]
+    combine: Callable[[float, float], float]
 
     def __init__(self, left: Schedule, right: Schedule) -> None:
         self.left: Final = left
@@ -120,11 +120,11 @@ class Pair(Schedule):
         return self.left.deterministic and self.right.deterministic
 
     def begin(self, chance: Chance | None = None) -> WaitFunction:
-        left, right, of = begun(self.left, chance), begun(self.right, chance), self.of
-        return lambda k: of(left(k), right(k))
+        left, right, combine = begun(self.left, chance), begun(self.right, chance), self.combine
+        return lambda k: combine(left(k), right(k))
 
     def longest(self, k: int) -> float:
-        return self.of(self.left.longest(k), self.right.longest(k))
+        return self.combine(self.left.longest(k), self.right.longest(k))
 
     def __repr__(self) -> str:
         return f"({self.left!r} {self.sign} {self.right!r})"
@@ -136,7 +136,7 @@ class Longer(Pair):
 
     __slots__ = ()
     sign = "|"
-    of = staticmethod(max)
+    combine = staticmethod(max)
 
 
 @final
@@ -145,7 +145,7 @@ class Shorter(Pair):
 
     __slots__ = ()
     sign = "&"
-    of = staticmethod(min)
+    combine = staticmethod(min)
 
 
 @final
@@ -154,7 +154,7 @@ class Sum(Pair):
 
     __slots__ = ()
     sign = "+"
-    of = staticmethod(add)
+    combine = staticmethod(add)
 
 
 class Changed(Schedule):
@@ -251,7 +251,7 @@ class Seeded(Changed):
 def steady(timing: Timing) -> tuple[WaitFunction, float] | None:
     """Return the waits that all runs share, and the `spread` of their random factors (1: none).
 
-    `None` if the waits of runs differ in another way.
+    Return `None` if the waits of two runs can differ in another way.
 
     >>> from ixbackoff import Exponential
     >>> waits, spread = steady(Exponential().jittered(1.5))

@@ -28,7 +28,7 @@ __all__ = [
 
 
 class Series(Schedule):
-    """A schedule that is a plain function of k and never falls as k grows."""
+    """A schedule whose k-th wait is a function of k, one that never decreases."""
 
     __slots__ = ()
     sound = True
@@ -183,13 +183,13 @@ class Listed(Series):
 
 @final
 class Computed(Schedule):
-    """Waits that a function of yours computes from k; a shorter one is made as long as before.
+    """Waits that a function computes from k; a shorter wait is made as long as the one before.
 
     >>> Computed(lambda k: (k + 1) ** 2).preview(4)
     [1.0, 4.0, 9.0, 16.0]
 
-    The function returns the same seconds for the same k. For random waits use `.jittered(...)`, or
-    derive a `Schedule` of your own.
+    The function has to return the same seconds for the same k. For random waits use
+    `.jittered(...)`, or derive a `Schedule` of your own.
 
     Raises:
         TypeError: `function` cannot be called.

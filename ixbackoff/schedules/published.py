@@ -37,15 +37,15 @@ def thain(timeout: float, maximum: float, factor: float = 2.0) -> Schedule:
 
     Args:
         timeout: T, in seconds: an upper limit of the response time, such as its 99th percentile.
-        maximum: M, in seconds: as short as the customers want, but long enough for the service to
-            answer clients / M failed requests a second.
+        maximum: M, in seconds: as short as the customers want, but so long that the service can
+            answer a failed request of every client within M seconds.
         factor: F, 1 or more.
 
     Raises:
         ValueError: `timeout` is not above 0, `factor` is less than 1, or `maximum` is negative.
     """
-    most = Constant(maximum)
-    return Exponential(timeout, factor, cap=max(timeout, most.every)).jittered(2.0) & most
+    cap = Constant(maximum)
+    return Exponential(timeout, factor, cap=max(timeout, cap.every)).jittered(2.0) & cap
 
 
 @final
@@ -79,7 +79,7 @@ fault_tolerant_shell: Final[Schedule] = WholeSeconds(
 )
 """The schedule of `try` in the fault tolerant shell (Douglas Thain): 1 s, doubled up to an hour,
 then times U[1, 2], in whole seconds. The spread is applied after the cap, so at the cap waits take
-one to two hours. A wait that would be shorter than the one before is made as long.
+one to two hours. A wait that would be shorter than the one before is made as long as that one.
 """
 
 

@@ -24,8 +24,8 @@ class Shortening(Timing):
 class Jitter(Shortening):
     """The base of the kinds of jitter: `expo = min(cap, base * 2**n)`, n = 1 at the first wait.
 
-    They follow the simulation of "Exponential Backoff And Jitter" (Marc Brooker, AWS Architecture
-    Blog, 2015).
+    All kinds follow the simulation of "Exponential Backoff And Jitter" (Marc Brooker, AWS
+    Architecture Blog, 2015).
 
     Args:
         base: seconds, above 0.

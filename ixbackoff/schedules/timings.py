@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from .._words.checks import finite, inf
 from .._words.values import Value, fields_of
@@ -12,6 +12,12 @@ from .._words.values import Value, fields_of
 WaitFunction: TypeAlias = Callable[[int], float]
 """The waits of one run: a function from k to the seconds of the k-th wait. k grows from call to
 call; only a ladder without end asks for its last wait repeatedly.
+"""
+
+After: TypeAlias = Callable[[Any, int, float], float | None]
+"""Computes the seconds to wait after a failure; `None` for no further try.
+
+Its arguments are the failure, the number of waits so far, and the seconds of the last one.
 """
 
 
@@ -41,10 +47,10 @@ class Timing(Value, ABC):
     True
 
     Attributes:
-        deterministic: true if it draws no random number, so that the k-th wait is always the same.
+        deterministic: true if the k-th wait is always the same: no random number is drawn.
         from_start: true if a wait is measured from the start of the try before it, not its end.
         shortens: true if a wait may be shorter than the one before it.
-        sound: true if its waits need no check: they are usable numbers, and never get shorter.
+        sound: true if the waits need no check: they are usable numbers, and never get shorter.
     """
 
     __slots__ = ()
@@ -113,7 +119,7 @@ def never_shorter(waits: WaitFunction) -> WaitFunction:
 
 
 def usable(seconds: float, k: int, timing: Timing) -> float:
-    """Return `seconds` as a float, if it is a possible wait.
+    """Return `seconds` as a float, if it can be the length of a wait.
 
     >>> from ixbackoff import Exponential
     >>> usable(3.5, 0, Exponential())

@@ -47,8 +47,9 @@ def demonstrate(words: Namespace) -> int:
     with TemporaryDirectory(prefix="squirrel-") as name, origin() as place:
         resources = [Resource(place.url + path) for path in RESOURCES]
         storage = storage_in(Path(name))
-        first, second = Summary(), Summary()
+        first = Summary()
         keep_all(resources, storage, options, Display(words.verbose), first)
         print("The second time:", flush=True)
+        second = Summary()
         keep_all(resources, storage, options, Display(words.verbose), second)
     return 0 if first.well and second.hits == len(resources) else 1

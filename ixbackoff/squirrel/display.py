@@ -76,14 +76,12 @@ class Display:
             rest: the remaining seconds, if another process began the wait.
         """
         self.over(what)
-        failed = described(delay.failure).rstrip(".")
-        if str(what) not in failed:
-            failed = f"{what}: {failed}"
+        failed = described(delay.failure).rstrip(".").split(f"{what}: ", 1)[-1]
         left = "1 wait" if delay.rung == 1 else f"{delay.rung} waits"
         time = f"{delay.seconds:g} s"
         if rest is not None:
             time = f"the rest of {time}, {rest:.3g} s"
-        failed = fitted(plain(failed), LONGEST)
+        failed = fitted(plain(f"{what}: {failed}"), LONGEST)
         self.say(f"{failed}; on N{delay.rung} ({left} left), waiting {time}")
 
     def progress(self, download: Download, done: int, total: int | None) -> None:

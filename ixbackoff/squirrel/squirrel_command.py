@@ -7,7 +7,7 @@ from argparse import Namespace
 from importlib.util import find_spec
 from pathlib import Path
 
-from .._commandline import INTERRUPTED, WRONG, Parser, number, open_streams, whole
+from .._commandline import INTERRUPTED, WRONG, Parser, duration, open_streams, whole
 
 PACKAGES = ("httpx2", "obstore", "rich")
 SHORTEST, LONGEST = 0.001, 86_400.0
@@ -16,7 +16,7 @@ JOBS, MOST_JOBS = 8, 256
 NO_THREAD = "can't start new thread"
 """The message of Python's `RuntimeError`."""
 
-SECONDS = number(SHORTEST, LONGEST)
+SECONDS = duration(SHORTEST, LONGEST)
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
@@ -103,9 +103,9 @@ def add_limits(parser: Parser) -> None:
         "--within",
         metavar="SECONDS",
         type=SECONDS,
-        help="the time for each resource, with its tries, waits and downloads; a wait that would "
-        f"end later does not begin (default: {WITHIN:g}; with --durable {LONGEST:g}, including the "
-        "time without a running process)",
+        help="the time for each resource, in seconds or as 5m or 1h, with its tries, waits and "
+        f"downloads; a wait that would end later does not begin (default: {WITHIN:g}; with "
+        f"--durable {LONGEST:g}, including the time without a running process)",
     )
     parser.add_argument(
         "--base",

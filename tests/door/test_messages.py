@@ -40,7 +40,6 @@ OF_EACH = [
         "`ixbackoff._writing.programs.Program.run`",
         "open-program",
     ),
-    ('Missing positional argument "rung" in call to "at"', "not-a-rung"),
     (
         "Argument to function `at` is incorrect: Expected `Rung[Unknown]`, found `Literal[3]`",
         "not-a-rung",

@@ -11,6 +11,7 @@ from ixbackoff._door.check import explained as explained_output
 PROGRAM = """from ixbackoff import *
 from ixbackoff.durable import Engine, durable
 from ixbackoff.live import live
+from ixbackoff.testing.exploring import Model
 from ixbackoff.testing import Virtual
 
 {line}
@@ -25,27 +26,27 @@ SAID = [
     (
         "at(N3).retry(x, schedule=s)",
         'Unexpected keyword argument "schedule" for "retry" of "Program"',
-        "Write .run(interpreter, schedule=...).  [no-such-option]",
+        "write .run(interpreter, schedule=...).  [no-such-option]",
     ),
     (
         "at(N3).retry(x, A, B)",
         'Too many arguments for "retry" of "Program"',
-        "Write .retry(effect, on=[OSError, ValueError]): a list.  [not-a-failure]",
+        "Write .retry(effect, on=[OSError, ValueError]).  [no-such-option]",
     ),
     (
         "first_of(a, b)",
         'Too many positional arguments for "first_of"',
-        "Write first_of([first, second]).  [not-a-command]",
+        "Write first_of([first, second]).  [no-such-option]",
     ),
     (
         "copy().run(i)",
         '"Attempt[Download, None]" has no attribute "run"',
-        "Put it on a ladder: at(N3).retry(attempt), or at(N0).do(...) for a single try.",
+        "Write at(N3).retry(attempt).run(...).  [no-such-step]",
     ),
     (
         "command.retry()",
         '"Download" has no attribute "retry"',
-        "Put it on a ladder: at(N3).retry(command), or at(N0).do(...) for a single try.",
+        "Write at(N3).retry(command).  [no-such-step]",
     ),
     (
         "N3.retry(x)",
@@ -65,13 +66,13 @@ SAID = [
         "plan(copy())",
         'Argument 1 to "plan" has incompatible type "Attempt[Download, None]"; expected '
         '"Ladder | Callable[..., object]"',
-        "Write plan(at(N3).retry(effect)).  [not-a-program]",
+        "Give program: the program, or a decorated function.  [wrong-arguments]",
     ),
     (
         "Model(W, W().i)",
         'Argument 2 to "Model" has incompatible type "Interpreter[Download]"; expected '
         '"Callable[[W], Interpreter[Never]]"',
-        "Write Model(World, lambda world: world.interpreter)",
+        "Give interpreter: makes the interpreter that answers in a world; usually a method",
     ),
     (
         "Virtual(at(N3).retry(x))",
@@ -79,17 +80,33 @@ SAID = [
         "`Program[Succ[Succ[Succ[Z]]], Z, None, Download | Delay]`",
         "program.run(world.interpreter).  [not-an-interpreter]",
     ),
-    ("backoff(N3, max_tries=3)", "max_tries", "3 tries are the rung N2.  [no-such-option]"),
-    ("backoff(N3, max_attempts=1)", "max_attempts", "1 attempt is the rung N0.  [no-such-option]"),
-    ("backoff(N3, retries=5)", "retries", "5 retries are the rung N5.  [no-such-option]"),
-    ("backoff(N3, retries=50)", "retries", "4 retries are the rung N4.  [no-such-option]"),
-    ("backoff(N3, retries=n)", "retries", "4 retries are the rung N4.  [no-such-option]"),
+    (
+        "backoff(N3, max_tries=3)",
+        "max_tries",
+        "3 tries are N2, so write backoff(N2).  [no-such-option]",
+    ),
+    (
+        "backoff(N3, max_attempts=1)",
+        "max_attempts",
+        "1 try is N0, so write backoff(N0).  [no-such-option]",
+    ),
+    (
+        "backoff(N3, retries=5)",
+        "retries",
+        "6 tries are N5, so write backoff(N5).  [no-such-option]",
+    ),
+    ("backoff(N3, retries=50)", "retries", "Give a rung, N0 to N20"),
+    ("backoff(N3, retries=n)", "retries", "Give a rung, N0 to N20"),
     (
         "CircuitBreaker(5)",
         'Missing named argument "within" for "CircuitBreaker"',
-        "Write CircuitBreaker(failures=5, within=10, open_for=30)",
+        "Write CircuitBreaker(failures=2, within=10, open_for=30)",
     ),
-    ("backoff(N3, OSError)", 'Too many positional arguments for "backoff"', "Write on=OSError,"),
+    (
+        "backoff(N3, OSError)",
+        'Too many positional arguments for "backoff"',
+        "Write backoff(N3, on=OSError).",
+    ),
     (
         "Engine(live(), recipe)",
         'Cannot infer value of type parameter "E" of "Engine"',
@@ -118,7 +135,7 @@ def test_it_is_explained(
     Path("program.py").write_text(PROGRAM.format(line=line))
     if message.isidentifier():
         message = f'Unexpected keyword argument "{message}" for "backoff"'
-    printed = f"program.py:6: error: {message}  [some-code]\n"
+    printed = f"program.py:7: error: {message}  [some-code]\n"
     text, errors, _ = explained_output(printed.encode(), "concise")
     assert errors
     assert said in text.decode()

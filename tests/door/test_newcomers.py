@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -38,14 +39,13 @@ PLAIN = re.compile(
 
 def program(source: str) -> str:
     """Return a source with the imports and the names that it uses."""
-    text, used = source, True
-    while used:
-        used = [
-            name
-            for name in NAMES
-            if re.search(rf"\b{name}\b", text) and NAMES[name].strip() not in text
-        ][:1]
-        text = "".join(f"{NAMES[name].strip()}\n" for name in used) + text
+    text = source
+    while missing := [
+        one.strip()
+        for name, one in NAMES.items()
+        if re.search(rf"\b{name}\b", text) and one.strip() not in text
+    ]:
+        text = f"{missing[0]}\n{text}"
     return "".join(f"{line}\n" for line in imports(text)) + text + "\n"
 
 
@@ -63,23 +63,28 @@ def imports(text: str) -> Iterator[str]:
     yield from (f"from {OTHERS[one]} import {one}" for one in sorted(words & OTHERS.keys()))
 
 
-def told(source: str, tmp_path: Path) -> str:
+def told(source: str) -> str:
     """Run a source; return what Python says of it, and what it warns of."""
-    del tmp_path
+    code = compile(program(source), "program.py", "exec")
+    sys.modules["program"] = module = ModuleType("program")
+    sentence = ""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            exec(compile(program(source), "program.py", "exec"), {"__name__": "program"})  # noqa: S102
-        except Exception as error:  # noqa: BLE001
+            exec(code, vars(module))  # noqa: S102
+        except Exception as error:
             sentence = f"{type(error).__name__}: {error}"
-        else:
-            sentence = ""
+        finally:
+            del sys.modules["program"]
     return "\n".join([*(f"{one.category.__name__}: {one.message}" for one in caught), sentence])
 
 
 @pytest.mark.parametrize(("source", "said"), [one for one in MISTAKES if one[1]])
-def test_a_mistake_gets_a_sentence_when_it_runs(source: str, said: str, tmp_path: Path) -> None:
-    [sentence] = [one for one in told(source, tmp_path).splitlines() if said in one]
+def test_a_mistake_gets_a_sentence_when_it_runs(
+    source: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    [sentence] = [one for one in told(source).splitlines() if said in one]
     assert sentence.startswith(
         ("Misuse: ", "TypeError: ", "ValueError: ", "AttributeError: ", "RuntimeWarning: ")
     )

@@ -81,6 +81,9 @@ def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         ("decorated", 0, "decorated: at most 3 tries, 2 waits and 0.02 s of waiting"),
         ("with_arguments", 0, "with_arguments: at most 3 tries, 2 waits"),
         ("makes", 0, "makes: at most 5 tries"),
+        ("makes_for -- http://localhost/page", 0, "makes_for: at most 3 tries"),
+        ("makes_for --each 2s --fits 1m -- 3", 0, "yes  fits 1 min, with 51 s to spare"),
+        ("with_arguments -- page 3", 0, "with_arguments: at most 3 tries, 2 waits"),
         ("Jobs.inner", 0, "Jobs.inner: at most 5 tries"),
         ("called", 0, "copy page: at most 5 tries"),
         ("endless", 0, "endless: tries without end, until it succeeds"),
@@ -132,7 +135,7 @@ def test_a_file_in_the_current_folder(tmp_path: Path) -> None:
         ("JOBS:page", "jobs:page is a command, not a program: put it on a ladder, at(N3).retry"),
         ("JOBS:reading", "jobs:reading is an attempt, not a program: put it on a ladder"),
         ("JOBS:patiently", "jobs:patiently is a backoff, not a program: name a function that is"),
-        ("JOBS:makes_for", "jobs:makes_for needs the argument url: name a program, or a function"),
+        ("JOBS:makes_for", "jobs:makes_for needs the argument url: write the arguments behind --"),
         ("JOBS:makes_nothing", "jobs:makes_nothing returned 3, which is not a program"),
         ("JOBS:fails", "jobs:fails() failed: KeyError: 'page'"),
         ("JOBS:undecorated", "jobs:undecorated is a coroutine function: decorate it"),
@@ -154,9 +157,9 @@ def test_what_is_not_a_program_is_told_in_one_sentence(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--fits soon", "soon: give seconds, 0 to 1e+09, or one of lambda, "),
+        ("--fits soon", "soon: give seconds, 0 to 1e+09, a time such as 5m, or one of lambda, "),
         ("--fits -1", "-1: give seconds"),
-        ("--each x", "x: give a number, 0 to 1e+09"),
+        ("--each x", "x: give seconds, 0 to 1e+09, or a number with s, m or h, such as 5m"),
         ("--schedule JOBS:number", "jobs:number is not a schedule, but 3"),
         ("--output-format png", "invalid choice: 'png'"),
     ],
@@ -166,6 +169,27 @@ def test_wrong_words(words: str, said: str, capsys: pytest.CaptureFixture[str]) 
         main(["plan", f"{JOBS}:plain", *words.replace("JOBS", JOBS).split()])
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("makes_for -- a b", "makes_for() failed: TypeError: makes_for() takes 1 positional argum"),
+        ("with_arguments -- a", "with_arguments needs the argument path: write the arguments behi"),
+        ("with_arguments -- a b c", "with_arguments() failed: TypeError: too many positional argu"),
+        ("plain -- a", "plain() failed: TypeError: 'Program' object is not callable"),
+    ],
+)
+def test_wrong_arguments_of_a_function(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in "plan", "run":
+        with pytest.raises(SystemExit) as ended:
+            main([command, *f"{JOBS}:{words}".split()])
+        assert ended.value.code == 2
+        told = capsys.readouterr().err
+        assert said in told
+        assert told.count("\n") == 1
 
 
 def test_a_schedule_that_gives_unusable_seconds(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import signal
 import subprocess
@@ -42,6 +43,8 @@ def ran(capfd: pytest.CaptureFixture[str], words: str) -> tuple[int, str, str]:
         ("JOBS:decorated", "decorated\n"),
         ("JOBS:coroutine", "awaited\n"),
         ("JOBS:well --interpreter JOBS:mine", "mine\n"),
+        ("JOBS:with_arguments -- http://localhost/ page", "http://localhost/page\n"),
+        ("JOBS:with_arguments --schedule JOBS:quick -- [1] [2]", "[1, 2]\n"),
         ("JOBS:asking --interpreter JOBS:asked", "7\n"),
         ("JOBS:asking --interpreter JOBS:handlers", "7\n"),
         ("JOBS:asking --interpreter JOBS:awaited", "8\n"),
@@ -106,7 +109,7 @@ def test_a_value_that_json_does_not_know(capfd: pytest.CaptureFixture[str]) -> N
             2,
             [
                 "with_arguments needs the arguments url and path: "
-                "name a function that needs none, or a program."
+                "write the arguments behind --, or name a program."
             ],
         ),
         (
@@ -218,6 +221,45 @@ def test_a_rehearsal_needs_no_arguments_and_ends(capfd: pytest.CaptureFixture[st
     status, out, _ = ran(capfd, "JOBS:endless --rehearse 503")
     assert status == 1
     assert out.endswith("endless has not ended after 1000 commands\n")
+
+
+def test_a_rehearsal_as_json(capfd: pytest.CaptureFixture[str]) -> None:
+    words = "--rehearse 503,ok:3@2 --output-format json -- http://localhost/a"
+    status, out, err = ran(capfd, f"JOBS:makes_for {words}")
+    told = json.loads(out)
+    assert (status, err) == (0, "")
+    assert (told["program"], told["seconds"], told["failure"]) == ("makes_for", 3.0, None)
+    page = "Download(url='http://localhost/a', path='page.html')"
+    first, wait, last = told["trace"]
+    assert first == {
+        "at": 0.0,
+        "command": page,
+        "answer": None,
+        "failure": "ServerError(503, None)",
+    }
+    assert (wait["at"], wait["command"]) == (0.0, "Delay(seconds=1.0, rung=2)")
+    assert (last["at"], last["command"], last["answer"], told["value"]) == (1.0, page, "3", "3")
+
+
+@pytest.mark.parametrize(
+    ("words", "failure"),
+    [
+        ("plain --rehearse 404", "ClientError: client error 404: the same request will fail"),
+        ("endless --rehearse 503", "has not ended after 1000 commands"),
+    ],
+)
+def test_a_rehearsal_that_fails_as_json(
+    words: str, failure: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    status, out, _ = ran(capfd, f"JOBS:{words} --output-format json")
+    told = json.loads(out)
+    assert (status, told["value"]) == (1, None)
+    assert told["failure"].startswith(failure)
+
+
+def test_only_a_rehearsal_has_a_format(capfd: pytest.CaptureFixture[str]) -> None:
+    status, _, err = ran(capfd, "JOBS:well --output-format json")
+    assert (status, err) == (2, "--output-format is for --rehearse; --help tells more.\n")
 
 
 @pytest.mark.parametrize("wrong", ["maybe", "200x", "503:soon", "503@", "ok,", "200", "timeout:3"])

@@ -177,7 +177,8 @@ def test_before_an_outage_at_the_beginning_there_is_nothing_to_compare_with(run:
     [
         ["--schedule", "mine:waits"],
         ["--schedule", "ixbackoff.schedules.published:post_blue"],
-        ["--within", "3"],
+        ["--within", "3s"],
+        ["--schedule", "0.1"],
         ["--budget", "grpc"],
         ["--budget", "finagle", "--shared"],
         ["--budget", "botocore", "--shared"],

@@ -302,7 +302,7 @@ WRONGLY_MADE: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an event of an event loop": (
         lambda: untyped(N1, stop=asyncio.Event()),
         TypeError,
-        r"stop=<asyncio.locks.Event .*: give a threading.Event; a program that is awaited",
+        r"stop=<asyncio.locks.Event .*: give a threading.Event, or cancel the task",
     ),
     "an awaited function that an event stops": (
         lambda: backoff(N1, stop=threading.Event())(waiter),

@@ -128,7 +128,7 @@ def test_but_changes_one_thing_and_keeps_the_others() -> None:
     ("changes", "message"),
     [
         ({"tries": 3}, r"replace\(tries=3\): 3 tries are N2, so write backoff\(N2\)"),
-        ({"never": 3}, "unexpected keyword argument 'never'"),
+        ({"never": 3}, "replace\\(never=3\\): it takes on, until"),
         ({"within": -1.0, "schedule": 3}, "schedule"),
         ({"until": 3}, "until=3: give a function from the answer to a bool"),
         ({"nested": "twice"}, 'nested=\'twice\': give "once" or "refused"'),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ixbackoff.plotting.styles import line_style
+from ixbackoff import Constant
+from ixbackoff.fleet.drawing import Panel, Picture, by_second, draw
+from ixbackoff.plotting import plot
+from ixbackoff.plotting.styles import COLORS, DARK, line_style
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
 PICTURES = sorted(FOLDER.glob("*.svg"))
@@ -33,6 +37,36 @@ def test_it_has_one_headline(path: Path) -> None:
 @each_picture
 def test_its_numbers_are_plain(path: Path) -> None:
     assert "mathdefault" not in path.read_text()  # as powers of ten are written
+
+
+@each_picture
+def test_it_is_dark_on_a_dark_page(path: Path) -> None:
+    assert f"{DARK}</style>" in path.read_text()
+
+
+def test_what_is_drawn_is_dark_on_a_dark_page(tmp_path: Path) -> None:
+    panel = Panel("requests", {"fixed": by_second([3, 5, 8], 0)})
+    files = [
+        *plot({"1 s": Constant(1)}, tmp_path),
+        *draw(Picture("More and more", [[panel]]), "requests", tmp_path),
+    ]
+    pictures = [file.read_text() for file in files if file.suffix == ".svg"]
+    assert [text.count(f"{DARK}</style>") for text in pictures] == [1, 1, 1]
+
+
+def test_lines_stand_out_on_a_dark_page() -> None:
+    ground = luminance("#131416")
+    for color in COLORS:
+        changed = re.search(rf'stroke: {color}"\] {{ stroke: (#\w+)', DARK)
+        shown = luminance(changed[1] if changed else color)
+        assert (shown + 0.05) / (ground + 0.05) > 3, color
+
+
+def luminance(color: str) -> float:
+    """How bright a color is, from 0 to 1, as the guidelines for accessible pages count it."""
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
+    return sum(share * one for share, one in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
 AXES = {

@@ -23,7 +23,7 @@ from ixbackoff import (
     backoff,
     plan,
 )
-from ixbackoff._functions.words import INSTEAD
+from ixbackoff._words.arguments import INSTEAD, RETRIES, TRIES
 from ixbackoff.testing import Virtual, always, answers
 
 from ..support.ways.programs import Ask
@@ -105,11 +105,23 @@ def test_a_second_retry_has_no_rungs_left() -> None:
     assert plan(at(N3).retry(Ask("a")).retry(Ask("b"))).tries == 5
 
 
-@pytest.mark.parametrize("word", INSTEAD)
+OF_BREAKERS = {
+    *("reset_timeout", "recovery_timeout", "break_duration", "threshold"),
+    *("fail_max", "failure_threshold", "max_failures"),
+}
+
+
+@pytest.mark.parametrize("word", [*sorted(INSTEAD.keys() - OF_BREAKERS), *TRIES[:-1], *RETRIES])
 def test_a_word_of_another_library_is_told_in_ours(word: str) -> None:
     three: Any = backoff(N3)
     for make in (functools.partial(untyped.backoff, N3), three.replace):
-        with pytest.raises(TypeError, match=rf"\({word}=5\): write .*\.$") as told:
+        with pytest.raises(TypeError, match=rf"\({word}=5\): .*write .*\.$") as told:
             make(**{word: 5})
         written = re.findall(r"schedule=([A-Za-z]+)", str(told.value))
         assert all(hasattr(ixbackoff, name) for name in written)
+
+
+@pytest.mark.parametrize("word", sorted(OF_BREAKERS))
+def test_a_word_of_other_breakers_is_told_in_ours(word: str) -> None:
+    with pytest.raises(Misuse, match=rf"\({word}=5\): write (failures=5|open_for=30, .*)\.$"):
+        untyped.CircuitBreaker(**{word: 5})

@@ -34,9 +34,9 @@ from ..support.ways.programs import Ask
 ask = Ask("a")
 
 
-def asks(number: int, *untold: str) -> Commands:
+def asks(number: int, *uncounted: str) -> Commands:
     """Commands: so many of one kind, and those of these functions."""
-    return Commands({Ask: number} if number else {}, frozenset(untold))
+    return Commands({Ask: number} if number else {}, frozenset(uncounted))
 
 
 PLANS: dict[str, tuple[Any, Plan]] = {

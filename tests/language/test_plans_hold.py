@@ -80,7 +80,7 @@ def test_no_run_exceeds_its_plan(program: Any, script: list[Any], schedule: Any)
     assert len(run.waits) <= known.wait_count
     assert sum(run.waits) <= known.seconds * (1 + 1e-12)
     assert known.tries is None or run.tries <= known.tries
-    if not known.commands.untold:
+    if not known.commands.uncounted:
         assert all(count <= known.commands.kinds[kind] for kind, count in run.commands.items())
 
 

@@ -147,7 +147,7 @@ def test_a_closed_stream_says_of_an_attempt_that_it_goes_on() -> None:
 
     stream = unroll(at(N0).do(stubborn()))
     next(stream)
-    with pytest.raises(RuntimeError, match="An attempt goes on although it is closed"):
+    with pytest.raises(RuntimeError, match="An attempt continues although it is closed"):
         stream.close()
     del stream
     gc.collect()

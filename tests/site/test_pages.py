@@ -36,6 +36,25 @@ def test_its_links_lead_somewhere(page: Path) -> None:
             assert not anchor or anchor in anchors(there), target
 
 
+def test_one_place_says_that_there_is_no_release() -> None:
+    """The section of the README, which is the page on installing, too: a release changes it."""
+    readme = (ROOT / "README.md").read_text()
+    install = readme.partition("## Install\n")[2].partition("\n## ")[0]
+    texts = [page.read_text() for page in PAGES if page.name != "CHANGELOG.md"]
+    texts += [path.read_text() for path in (ROOT / "ixbackoff").rglob("*.py")]
+    unreleased = re.compile(r"no release|(not|nothing is) (yet )?published|after a release", re.I)
+    assert unreleased.search(install)
+    assert [text for text in texts if unreleased.search(text.replace(install, ""))] == []
+
+
+def test_the_home_page_installs_it_as_the_page_on_installing_does() -> None:
+    first, home = (
+        re.findall(r"^```sh\n(.*?) +#", (ROOT / page).read_text(), re.MULTILINE)[0]
+        for page in ("README.md", "docs/index.md")
+    )
+    assert home == first
+
+
 @each_page
 def test_github_shows_it(page: Path) -> None:
     """What only Sphinx reads would stand on the page as it is."""

@@ -20,6 +20,15 @@ SITE = ROOT / "docs" / "_site"
 [PROGRAM] = programs(ROOT / "docs" / "playground.md")
 PATIENCE = 180.0
 """Seconds in which Python has to start, also on a busy machine."""
+WIDTH = 390
+"""Pixels of a phone."""
+DECORATED = """\
+from ixbackoff import N3, backoff
+
+@backoff(N3)
+def program() -> None:
+    pass
+"""
 
 
 @pytest.fixture
@@ -69,6 +78,11 @@ def test_each_example_shows_something(inside: Any) -> None:
         ("\nat(N3)", "Line 2: NameError: name 'at' is not defined"),
         ("raise SystemExit(3)", "Line 1: SystemExit: 3"),
         (
+            DECORATED,
+            "program is a function that is decorated with @backoff, and no program: leave the "
+            "decorator out, and write program = backoff(N3).program(program).",
+        ),
+        (
             "from ixbackoff import N3, at\nprogram = at(N3)\nschedule = 3",
             "argument --schedule: program:schedule is not a schedule, but 3; --help tells more.",
         ),
@@ -87,27 +101,41 @@ def test_without_npm_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 @pytest.fixture
-def page(site: Path, tmp_path: Path) -> Iterator[Browser]:
-    """The page, in a browser, with Python started."""
+def opened(site: Path, tmp_path: Path) -> Iterator[Browser]:
+    """The page, in the window of a phone, with no error in the end, and nothing from elsewhere."""
     if CHROMIUM is None:
         pytest.skip("there is no Chromium: apt-get install chromium")
     if shutil.which("npm") is None:
         pytest.skip("there is no npm")
-    with served(site) as url, browser(tmp_path) as opened:
-        opened.open(f"{url}/playground.html", width=400)
-        opened.evaluate("document.getElementById('start').click()")
-        end = monotonic() + PATIENCE
-        while "Loading" in (state := text(opened, "#state")) and monotonic() < end:
-            sleep(0.2)
-        assert re.fullmatch(r"Python 3\.14\.\d+, ixbackoff [\d.]+", state), state
-        yield opened
-        assert opened.errors == []
+    with served(site) as url, browser(tmp_path) as page:
+        page.open(f"{url}/playground.html", width=WIDTH)
+        yield page
+        assert page.errors == []
         resources = "performance.getEntriesByType('resource').map(one => one.name)"
-        assert all(one.startswith((url, "data:")) for one in opened.evaluate(resources))
+        assert all(one.startswith((url, "data:")) for one in page.evaluate(resources))
+
+
+@pytest.fixture
+def page(opened: Browser) -> Browser:
+    """The page, with Python started and the first pictures drawn."""
+    assert text(opened, "#state") == ""
+    opened.evaluate("document.getElementById('start').click()")
+    until(opened, "#state", r"Python 3\.14\.\d+, ixbackoff [\d.]+", PATIENCE)
+    until(opened, "#fleet pre", r"(?s).*your waits.*")
+    return opened
 
 
 def text(page: Browser, selector: str) -> str:
     found: str = page.evaluate(f"document.querySelector({selector!r}).textContent")
+    return found
+
+
+def until(page: Browser, selector: str, pattern: str, seconds: float = 30.0) -> str:
+    """Wait until the text of an element is as the pattern says; return it."""
+    end = monotonic() + seconds
+    while not re.fullmatch(pattern, found := text(page, selector)):
+        assert monotonic() < end, (selector, pattern, found)
+        sleep(0.05)
     return found
 
 
@@ -118,11 +146,14 @@ def write(page: Browser, selector: str, value: str, event: str = "input") -> Non
 
 
 def shown(page: Browser, selector: str) -> bool:
-    """Whether a picture is drawn, and says what it shows."""
+    """Whether a picture is drawn as a whole, and says what it shows."""
     image = f"document.querySelector({selector!r})"
+    if page.evaluate(f"{image}.alt === '' || {image}.offsetParent === null"):
+        return False
     wide: int = page.evaluate(f"{image}.decode().then(() => {image}.naturalWidth)")
-    alternative: str = page.evaluate(f"{image}.alt")
-    return wide > 100 and alternative != ""
+    place = page.evaluate(f"{image}.getBoundingClientRect().toJSON()")
+    assert 0 <= place["left"] <= place["right"] <= WIDTH, place
+    return wide > 100
 
 
 @pytest.mark.slow
@@ -130,26 +161,94 @@ def test_the_page_runs_programs(page: Browser) -> None:
     assert "at most 6 tries, 5 waits and 27.5 s" in text(page, "#ladder pre")
     assert shown(page, "#ladder img")
     write(page, "#limit", "20")
-    assert "no   does not fit 20 s" in text(page, "#ladder pre")
+    before = until(page, "#ladder pre", r"(?s).*no   does not fit 20 s.*")
     assert text(page, "output[for=limit]") == "20"
-    before = text(page, "#ladder pre")
     write(page, "#takes", "0.5")
-    assert text(page, "#ladder pre") != before
+    until(page, "#ladder pre", f"(?s)(?!{re.escape(before)}).*")
 
     assert shown(page, "#fleet img")
     before = text(page, "#fleet pre")
     write(page, "#clients", "100", "change")
-    assert text(page, "#fleet pre") != before
+    until(page, "#fleet pre", f"(?s)(?!{re.escape(before)}).*your waits.*")
+    before = text(page, "#fleet pre")
+    write(page, "#program", PROGRAM.replace("N5", "N2"))
+    until(page, "#ladder pre", r"(?s).*at most 3 tries.*")
+    until(page, "#fleet pre", f"(?s)(?!{re.escape(before)}).*your waits.*")  # without a click
 
-    write(page, "#program", PROGRAM.replace("do(page)", "at(N5).retry(page)"))
-    assert text(page, "#wrong").startswith("Line 5: ")
-    write(page, "#program", "from ixbackoff import N1, at\nprogram = at(N1).backoff().backoff()\n")
-    assert text(page, "#wrong") == (
-        "Line 2: .backoff() goes one rung down, but no wait is left at N0: start the program on a "
-        "higher rung, or leave the step out."
-    )
-    assert page.evaluate("document.querySelector('#ladder .picture').hidden")
     write(page, "#example", "one that asks twice", "change")
+    until(page, "#ladder pre", r"(?s).*at most 5 tries.*")
+    assert shown(page, "#ladder img")
+    assert page.evaluate("document.documentElement.scrollWidth") <= WIDTH
+
+
+@pytest.mark.slow
+def test_a_mistake_takes_the_pictures_away(page: Browser) -> None:
+    for wrong, sentence in [
+        (PROGRAM.replace("do(page)", "at(N5).retry(page)"), "Line 5: .*"),
+        (
+            "from ixbackoff import N1, at\nprogram = at(N1).backoff().backoff()\n",
+            "Line 2: .backoff\\(\\) goes one rung down, but no wait is left at N0: start the "
+            "program on a higher rung, or leave the step out.",
+        ),
+        (DECORATED, "program is a function that is decorated with @backoff, and no program: .*"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+    ]:
+        write(page, "#program", PROGRAM)
+        until(page, "#fleet pre", r"(?s).*your waits.*")
+        assert shown(page, "#ladder img")
+        assert shown(page, "#fleet img")
+        write(page, "#program", wrong)
+        until(page, "#wrong", sentence)
+        sleep(1)  # as long as a fleet is waited for
+        assert not shown(page, "#ladder img")
+        assert not shown(page, "#fleet img")
+        assert text(page, "#ladder pre") == text(page, "#fleet pre") == ""
+
+
+@pytest.mark.slow
+def test_what_does_not_end_is_stopped(page: Browser) -> None:
+    stop = "document.getElementById('stop')"
+    assert page.evaluate(f"{stop}.disabled")
+    write(page, "#program", "while True: pass")
+    until(page, "#state", r"Running \.\.\.")
+    assert page.evaluate("1 + 1") == 2  # the page answers meanwhile
+    page.evaluate(f"{stop}.click()")
+    assert text(page, "#wrong") == "Stopped. Change the program, and it runs again."
+    assert not shown(page, "#fleet img")
+    until(page, "#state", r"Python 3.*", PATIENCE)
+    assert page.evaluate(f"{stop}.disabled")
+
+    write(page, "#program", PROGRAM)
+    until(page, "#fleet pre", r"(?s).*your waits.*")
     assert text(page, "#wrong") == ""
     assert shown(page, "#ladder img")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+    write(page, "#program", "while True: pass")
+    until(page, "#state", r"Running \.\.\.")
+    write(page, "#program", PROGRAM.replace("N5", "N3"))  # which was changed before the stop
+    page.evaluate(f"{stop}.click()")
+    until(page, "#ladder pre", r"(?s).*at most 4 tries.*", PATIENCE)
+    until(page, "#fleet pre", r"(?s).*your waits.*")
+    assert text(page, "#wrong") == ""
+
+
+HELP = (
+    r"(?s)Python starts if .* run python -m http\.server .*open http://localhost:8000/playground.*"
+)
+
+
+@pytest.mark.slow
+def test_where_python_cannot_start_the_page_says_what_to_do(
+    opened: Browser, site: Path, tmp_path: Path
+) -> None:
+    disabled = "document.getElementById('start').disabled"
+    url = opened.evaluate("location.href")
+    assert not opened.evaluate(disabled)
+    opened.ask("Emulation.setScriptExecutionDisabled", value=True)
+    opened.open(url, width=WIDTH)
+    until(opened, "#state", HELP)
+    assert opened.evaluate(disabled)
+    with browser(tmp_path / "other") as local:
+        local.open((site / "playground.html").as_uri(), width=WIDTH)
+        until(local, "#state", HELP)
+        assert local.evaluate(disabled)

@@ -7,6 +7,7 @@ from functools import cache
 from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
+from time import monotonic, sleep
 from urllib.parse import unquote
 
 import pytest
@@ -132,3 +133,39 @@ def test_pages_fit_on_a_phone(scheme: str, site: Path, tmp_path: Path) -> None:
                 opened.open(f"{url}/{page}.html", width=400, dark=scheme == "dark")
                 assert opened.evaluate("document.documentElement.scrollWidth") <= 400, page
                 assert opened.errors == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+@pytest.mark.parametrize(("system", "switched"), [("light", ""), ("dark", ""), ("light", "dark")])
+def test_pictures_are_as_dark_as_their_page(
+    system: str, switched: str, site: Path, tmp_path: Path
+) -> None:
+    ground = (19, 20, 22) if "dark" in (system, switched) else (255, 255, 255)
+    with served(site) as url, browser(tmp_path) as opened:
+        for page in ("schedules", "crash", "commands"):
+            opened.open(f"{url}/{page}.html", dark=system == "dark")
+            if switched:  # as the button of the page does
+                opened.evaluate(f"document.body.dataset.theme = {switched!r}")
+            for number in range(opened.evaluate(f"{PICTURES}.length")):
+                place = opened.evaluate(f"{PICTURES}[{number}].getBoundingClientRect().toJSON()")
+                inside, left = (place["left"] + 3, place["top"] + 3), place["left"] - 8
+                assert opened.color(*inside) == ground, (page, number)
+                assert opened.color(left, place["top"]) == ground, page
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+def test_a_search_for_the_word_of_others_finds_ours(site: Path, tmp_path: Path) -> None:
+    with served(site) as url, browser(tmp_path) as opened:
+        opened.open(f"{url}/search.html?q=timeout")
+        end = monotonic() + 30
+        while len(found := opened.evaluate(FOUND)) < 3 and monotonic() < end:
+            sleep(0.1)
+        assert {"howto/deadline.html", "functions.html"} <= {
+            target.partition("#")[0] for target in found[:3]
+        }
+
+
+FOUND = (
+    "[...document.querySelectorAll('#search-results li > a')].map(one => one.getAttribute('href'))"
+)
+PICTURES = "document.querySelectorAll('article img')"

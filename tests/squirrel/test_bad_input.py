@@ -158,7 +158,7 @@ def test_a_folder_that_cannot_be_made(
 
 @pytest.mark.parametrize("base", ["-1", "0", "nan", "inf", "1e300", "soon", ""])
 def test_a_base_that_is_not_a_time(base: str, squirrel: Squirrel) -> None:
-    words = "--base", "give a number, 0.001 to 86400"
+    words = "--base", "give seconds, 0.001 to 86400"
     check_refused(squirrel.run(NUTS, base=base), squirrel, *words)
 
 

@@ -218,7 +218,7 @@ def test_a_wait_that_does_not_fit_is_not_begun(asked: str, squirrel: Squirrel) -
 
 def test_what_takes_too_long_is_ended(squirrel: Squirrel) -> None:
     with Origin({"/nuts": ACORN}, {"GET /nuts": [Hang()]}) as origin:
-        ran = squirrel.run(origin.url + "/nuts", "--within", "1")
+        ran = squirrel.run(origin.url + "/nuts", "--within", "1s")
     assert ran.status == 1
     assert "not done within 1 s" in ran.results[0]
     assert files_below(squirrel.folder) == ["index.sqlite"]

@@ -164,6 +164,11 @@ def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert [table.count(" hit ") for table in tables] == [0, 5]
     for words in ("refused", "reset by peer", "broke off", "server error 503", "throttled"):
         assert words in err
+    assert all(
+        re.match(r"http://127\.0\.0\.1:\d+/\w+: (?!GET|http)", line) for line in err.splitlines()
+    )
+    first, second = (float(seconds) for seconds in re.findall(r"failed: 0; (\S+) s", out))
+    assert 0 < second < first  # each run has its own time
 
 
 def test_verbose_shows_the_log(squirrel: Squirrel) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from select import select
 from threading import Thread
@@ -122,6 +124,14 @@ class Browser:
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
 
+    def color(self, x: float, y: float) -> tuple[int, int, int]:
+        """Return the red, green and blue of a place on the page."""
+        clip = {"x": round(x), "y": round(y), "width": 1, "height": 1, "scale": 1}
+        shot = self.ask("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
+        images: Any = import_module("matplotlib.image")
+        [red, green, blue] = images.imread(BytesIO(base64.b64decode(shot["data"])))[0][0][:3]
+        return round(255 * red), round(255 * green), round(255 * blue)
+
     def picture(self, *, height: int = 900) -> bytes:
         """Take a picture of the page, from its top, as PNG."""
         width = self.evaluate("document.documentElement.clientWidth")
@@ -144,6 +154,10 @@ def browser(profile: Path) -> Iterator[Browser]:
         "--hide-scrollbars",
         "--no-first-run",
         "--no-proxy-server",
+        "--disable-quic",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
     ]
     quiet = os.open(os.devnull, os.O_RDWR)
     actions = [(os.POSIX_SPAWN_DUP2, quiet, one) for one in (0, 1, 2)]

@@ -367,7 +367,7 @@ def test_only_an_event_of_threading_is_one(stop: Any) -> None:
         lambda: live(stop=stop),
         lambda: backoff(N1, stop=stop),
     ):
-        with pytest.raises(Misuse, match=r"stop=.*: give a threading\.Event; a program that is"):
+        with pytest.raises(Misuse, match=r"stop=.*: give a threading\.Event, or cancel the task"):
             use()
     assert world.commands == []
 

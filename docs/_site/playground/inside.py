@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ixbackoff import Command, Constant, Misuse, Program
 from ixbackoff.__main__ import main
+from ixbackoff._meaning.chains import program_of
 from ixbackoff.fleet import Outage, Outcome, SlowingServer, simulate
 
 FILE = "program.py"
@@ -81,9 +82,20 @@ def made(source: str) -> tuple[str, Program[Any, Any, Any, Any], list[str]]:
         raise Wrong(explained(error)) from None
     names = [name for name, value in vars(module).items() if isinstance(value, Program)]
     if not names:
-        raise Wrong("There is no program yet: write program = at(N3).retry(...).")
+        raise Wrong(missing(module))
     flag = ["--schedule", "program:schedule"] if hasattr(module, "schedule") else []
     return names[-1], vars(module)[names[-1]], flag
+
+
+def missing(module: ModuleType) -> str:
+    """Say what to write in a module without a program."""
+    for name, value in vars(module).items():
+        if isinstance(program_of(value), Program):
+            return (
+                f"{name} is a function that is decorated with @backoff, and no program: leave the "
+                f"decorator out, and write program = backoff(N3).program({name})."
+            )
+    return "There is no program yet: write program = at(N3).retry(...)."
 
 
 def explained(error: BaseException) -> str:
@@ -190,7 +202,7 @@ STYLE = """
   .yours { stroke: #0550ae; fill: none; stroke-width: 2.5 } .dot { fill: #0550ae }
   .hasty { stroke: #953800; fill: none; stroke-width: 2.5; stroke-dasharray: 6 4 }
   @media (prefers-color-scheme: dark) {
-    .page { fill: #0d1117 } text { fill: #f0f6fc } .quiet { fill: #9198a1 }
+    .page { fill: #131416 } text { fill: #f0f6fc } .quiet { fill: #9198a1 }
     .row { stroke: #3d444d } .yours { stroke: #79c0ff } .dot { fill: #79c0ff }
     .hasty { stroke: #ffa657 }
   }

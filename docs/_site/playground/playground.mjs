@@ -1,47 +1,65 @@
-// Runs the library in the page: Pyodide, its wheel, and inside.py, all from beside this file.
+// The page of the playground. Python runs in a worker, which answers one question after another.
+// Of the questions that arrive meanwhile only the newest of each kind is asked, and Stop ends the
+// worker with whatever it runs, and starts another one.
 const $ = (id) => document.getElementById(id);
-const here = (name) => new URL(name, import.meta.url);
-const fetched = async (name) => {
-  const answer = await fetch(here(name));
-  if (!answer.ok) throw new Error(`${name}: ${answer.status} ${answer.statusText}`);
-  return answer;
+const questions = {
+  planned: () => [$("program").value, +$("takes").value, +$("limit").value],
+  fleet: () => [$("program").value, +$("clients").value, +$("length").value],
 };
-let inside;
+const shownIn = { planned: $("ladder"), fleet: $("fleet") };
+const PAUSE = 600; // milliseconds without a keystroke before a fleet is simulated
+const LONG = 1000; // milliseconds after which the page says that Python runs
+let worker, versions, running, pause;
+const wanted = new Set();
 
-async function start() {
+function start() {
   $("start").disabled = true;
-  $("state").textContent = "Loading Python ...";
-  try {
-    const { loadPyodide } = await import("./pyodide/pyodide.mjs");
-    const python = await loadPyodide({ indexURL: here("pyodide/").href });
-    for (const wheel of await (await fetched("wheels.json")).json()) {
-      python.unpackArchive(await (await fetched(wheel)).arrayBuffer(), "wheel");
-    }
-    python.FS.writeFile("inside.py", await (await fetched("inside.py")).text());
-    inside = python.pyimport("inside");
-    const versions = "import sys, ixbackoff; f'Python {sys.version.split()[0]}, ixbackoff {ixbackoff.__version__}'";
-    $("state").textContent = python.runPython(versions);
-  } catch (error) {
-    $("state").textContent = `Python cannot be loaded (${error.message}).`;
-    $("start").disabled = false;
-    return;
-  }
-  $("start").remove();
-  examples();
-  $("ladder").hidden = $("fleet").hidden = false;
-  for (const id of ["program", "takes", "limit"]) $(id).addEventListener("input", ladder);
-  for (const id of ["program", "clients", "length"]) $(id).addEventListener("change", fleet);
-  for (const input of $("playground").querySelectorAll("input")) input.addEventListener("input", numbers);
-  all();
+  say("Loading Python ...");
+  worker = new Worker(new URL("worker.mjs", import.meta.url), { type: "module" });
+  worker.onmessage = ({ data }) => (data.failed ? failed : data.versions ? ready : received)(data);
+  worker.onerror = (event) => failed({ failed: event.message ?? "its file is missing" });
 }
 
-function examples() {
-  const given = { "the first one": $("program").value, ...JSON.parse(inside.examples()) };
+function say(text) {
+  $("state").textContent = text;
+}
+
+function failed({ failed }) {
+  worker.terminate();
+  worker = versions = undefined;
+  say(`Python cannot be loaded (${failed}).`);
+  $("start").disabled = $("start").hidden = false;
+}
+
+function ready(data) {
+  const first = $("ladder").hidden;
+  versions = data.versions;
+  say(versions);
+  $("start").hidden = true;
+  $("stop").hidden = $("ladder").hidden = $("fleet").hidden = false;
+  if (first) {
+    examples(JSON.parse(data.examples));
+    all();
+  }
+  next();
+}
+
+function examples(others) {
+  const given = { "the first one": $("program").value, ...others };
   for (const name of Object.keys(given)) $("example").add(new Option(name, name));
   $("example").parentElement.hidden = false;
   $("example").addEventListener("change", () => {
     $("program").value = given[$("example").value] ?? $("program").value;
     all();
+  });
+  for (const id of ["takes", "limit"]) $(id).addEventListener("input", () => ask("planned"));
+  for (const id of ["clients", "length"]) $(id).addEventListener("change", () => ask("fleet"));
+  for (const input of $("playground").querySelectorAll("input")) input.addEventListener("input", numbers);
+  $("program").addEventListener("input", () => {
+    ask("planned");
+    $("fleet").ariaBusy = true;
+    clearTimeout(pause);
+    pause = setTimeout(ask, PAUSE, "fleet");
   });
 }
 
@@ -51,28 +69,80 @@ function numbers() {
 
 function all() {
   numbers();
-  ladder();
-  fleet();
+  ask("planned");
+  ask("fleet");
 }
 
-function ladder() {
-  show("ladder", inside.planned($("program").value, +$("takes").value, +$("limit").value));
+function ask(where) {
+  wanted.add(where);
+  shownIn[where].ariaBusy = true;
+  next();
 }
 
-function fleet() {
-  show("fleet", inside.fleet($("program").value, +$("clients").value, +$("length").value));
+function next() {
+  const where = ["planned", "fleet"].find((one) => wanted.has(one));
+  if (running || !versions || !where) return;
+  wanted.delete(where);
+  const words = questions[where]();
+  running = { program: words[0], long: setTimeout(say, LONG, "Running ...") };
+  $("stop").disabled = false;
+  worker.postMessage({ where, words });
+}
+
+function idle() {
+  clearTimeout(running.long);
+  running = undefined;
+  $("stop").disabled = true;
+}
+
+// A mistake ends the pictures of what was there before it; only a newer text may have a fleet.
+function received({ where, words, answer }) {
+  idle();
+  say(versions);
+  const said = JSON.parse(answer);
+  show(where, said);
+  if (where === "planned" && said.wrong) {
+    if (words[0] === $("program").value) forget("fleet");
+    show("fleet", {});
+  }
+  next();
+}
+
+function forget(where) {
+  wanted.delete(where);
+  clearTimeout(pause);
+}
+
+// The text may have changed since the run began; then Stop is for the old one alone.
+function stop() {
+  const same = running.program === $("program").value;
+  worker.terminate();
+  versions = undefined;
+  idle();
+  if (same) {
+    forget("planned");
+    forget("fleet");
+    show("planned", { wrong: "Stopped. Change the program, and it runs again." });
+    show("fleet", {});
+  }
+  start();
 }
 
 // A mistake is shown once, above the pictures; a program without a fleet still has a ladder.
-function show(where, answer) {
-  const { picture, text, wrong } = JSON.parse(answer);
-  const [image, pre] = [$(where).querySelector("img"), $(where).querySelector("pre")];
-  if (where === "ladder") $("wrong").textContent = wrong ?? "";
+function show(where, { picture, text, wrong }) {
+  if (where === "planned") {
+    $("wrong").textContent = wrong ?? "";
+  }
+  const [image, pre] = [shownIn[where].querySelector("img"), shownIn[where].querySelector("pre")];
   image.parentElement.hidden = !picture;
-  pre.textContent = text ?? (where === "fleet" && !$("wrong").textContent ? wrong : "");
+  pre.textContent = text ?? (where === "fleet" && !$("wrong").textContent ? wrong ?? "" : "");
   pre.hidden = !pre.textContent;
   image.src = picture ? `data:image/svg+xml;charset=utf-8,${encodeURIComponent(picture)}` : "";
   image.alt = picture ? new DOMParser().parseFromString(picture, "image/svg+xml").querySelector("title")?.textContent ?? "" : "";
+  shownIn[where].ariaBusy = wanted.has(where);
 }
 
 $("start").addEventListener("click", start);
+$("stop").addEventListener("click", stop);
+say("");
+$("start").disabled = false;

@@ -16,6 +16,8 @@ def arguments(parsed: Parsed) -> Explanation | None:
         return None
     if parsed.method not in PASS_ON or parsed.sort not in ("argument", "missing", "surplus"):
         return None
+    if parsed.sort == "missing" and not parsed.argument:
+        return None
     if parsed.sort == "argument" and ("Callable[" in parsed.wanted or "-> " in parsed.wanted):
         return not_a_function(parsed)
     problem = {

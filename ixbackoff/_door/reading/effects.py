@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..amounts import counted
 from .explanation import Explanation
-from .methods import DOWN, RETRIES, TO_N0
+from .methods import RETRIES
 from .printed import (
     UNKNOWN,
     answer,
@@ -19,9 +19,7 @@ from .printed import (
 from .wordings import Parsed
 
 EFFECT = ("CommandOrAttempt", "Alone", "Effect")
-PROGRAMS_ONLY = (*DOWN, *TO_N0, "bind", "or_bind")
 CONTEXT = ("", "__enter__", "__aenter__", "__exit__", "__aexit__")
-ATTEMPTS_ONLY = ("limit", "guarded", "expect")
 
 
 def tried(parsed: Parsed) -> Explanation | None:
@@ -142,12 +140,12 @@ def known(row: str) -> bool:
 
 def several(parsed: Parsed) -> Explanation | None:
     """Explain an effect that `all_of` cannot perform."""
-    if parsed.sort not in ("overload", "option") or parsed.method != "all_of":
+    if parsed.sort not in ("overload", "option") or parsed.method != "all_of" or not parsed.it:
         return None
     if "Program[" in parsed.it:
         given = "one of these is a program, which waits by itself"
     else:
-        given = f"this is {described(parsed.it)}" if parsed.it else "nothing is given"
+        given = f"this is {described(parsed.it)}"
     return Explanation(
         "retry-in-an-attempt" if "Program[" in parsed.it else "not-a-command",
         f"all_of(...) performs commands and attempts, and {given.replace(chr(34), '')}.",
@@ -224,18 +222,6 @@ def missing_step(parsed: Parsed) -> Explanation | None:
     owner = shown(parsed.it.removesuffix("*")).name
     if owner == "Program" and parsed.argument == "__iter__":
         return yielded(parsed._replace(sort="yielded"))
-    if owner == "Program" and parsed.argument in ATTEMPTS_ONLY:
-        return Explanation(
-            "no-such-step",
-            f"A program has no .{parsed.argument}(...): that is a step of an attempt.",
-            f"Write .retry(do(command).{parsed.argument}(...)).",
-        )
-    if owner == "Attempt" and parsed.argument in PROGRAMS_ONLY:
-        return Explanation(
-            "no-such-step",
-            f"An attempt has no .{parsed.argument}(...): it is on no rung, and does not wait.",
-            "Write at(N3).retry(attempt) to retry it, or .then(...) to continue it.",
-        )
     if owner == "Backoff" and parsed.argument in CONTEXT:
         word = "async " if parsed.argument.startswith("__a") else ""
         return Explanation(

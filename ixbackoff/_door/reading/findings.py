@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -15,7 +14,6 @@ from .explanation import Explanation
 from .ladders import no_wait_left, open_program
 from .methods import DOWN, RUNS
 from .missing_handlers import joined_for
-from .options import counted_in_rungs
 from .printed import answer, is_program
 from .rows import makes_a_program, run_with_joined_handlers, type_with_its_row
 from .sources import Place, Source
@@ -36,6 +34,7 @@ SURE = re.compile(
 """Parts of messages that hardly ever occur in messages about functions of other packages."""
 RUNGS = ("Z", "Succ", "Forever")
 OF_FUNCTIONS = ("argument", "missing", "surplus", "overload", "option")
+OF_CALLS = ("no-such-option", "wrong-arguments")
 STEPS = ("run", "run_async", "do", "then", "retry", "resume", "or_else", "bind", "end")
 CLASSES = {
     *("Program", "Attempt", "Command", "Interpreter", "AsyncInterpreter", "Backoff", "Nat"),
@@ -81,13 +80,12 @@ def findings(
 
 
 def is_other_end(before: Finding, finding: Finding) -> bool:
-    """Return whether two errors report a missing `__enter__` and `__exit__` of the same `with`."""
+    """Return whether a finding is a second half: of a `with`, or of the arguments of one call."""
     first, second = before.error, finding.error
     return (
         before.explanation == finding.explanation
         and (first.file, first.line) == (second.file, second.line)
-        and "enter__" in first.message
-        and "exit__" in second.message
+        and (finding.explanation.code in OF_CALLS or "enter__" in first.message)
     )
 
 
@@ -161,8 +159,6 @@ def drawn(
         step = source.only_step(error.line, RUNS, at_n0=False)
         if step is not None:
             return open_program(step[0]), step[1]
-    if explanation.code == "no-such-option":
-        return with_its_number(explanation, error, source), None
     if explanation.code == "no-handler":
         wanted = run_with_joined_handlers(source, error.line)
         named = (joined_for(one, wanted) for one in parse(error.message) if wanted)
@@ -171,17 +167,6 @@ def drawn(
         whole = type_with_its_row(source, error.line)
         return explanation._replace(fix=f"Declare {whole}.") if whole else explanation, None
     return explanation, None
-
-
-def with_its_number(explanation: Explanation, error: Error, source: Source) -> Explanation:
-    """Name the rung that corresponds to the number in an option such as `max_tries=5`."""
-    names = [one.argument for one in parse(error.message) if one.sort == "surplus"]
-    for node, _ in source.calls(error.line):
-        for keyword in node.keywords:
-            value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
-            if keyword.arg in names and isinstance(value, int):
-                return counted_in_rungs(explanation, keyword.arg or "", value)
-    return explanation
 
 
 def place_of(error: Error, source: Source) -> Place | None:

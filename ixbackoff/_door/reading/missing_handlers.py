@@ -167,7 +167,8 @@ def without_interpreter(parsed: Parsed) -> Explanation | None:
         first = parts(parsed.it, ",")[0]
         return None if shown(first).name in INTERPRETERS or "=" in first else not_one(first)
     nothing = parsed.sort == "option" and parsed.method in RUNS
-    if not nothing and (parsed.sort, parsed.argument) != ("missing", "interpreter"):
+    missing = (parsed.sort, parsed.argument) == ("missing", "interpreter")
+    if not nothing and (not missing or parsed.method not in ("", *RUNS)):
         return None
     return Explanation(
         "not-an-interpreter",

@@ -44,17 +44,6 @@ def not_a_rung(parsed: Parsed) -> Explanation | None:
     )
 
 
-def without_a_rung(parsed: Parsed) -> Explanation | None:
-    if parsed.sort != "missing" or parsed.argument != "rung":
-        return None
-    name = parsed.method or "at"
-    return Explanation(
-        "not-a-rung",
-        f"{name}(...) takes the number of waits, as a rung.",
-        f"Write {name}(N3), which waits 3 times at most.",
-    )
-
-
 def method_of(parsed: Parsed) -> str:
     """Return the name of the function; pyright names it only in its type variables."""
     variable = re.search(r"@(\w+)", parsed.wanted)

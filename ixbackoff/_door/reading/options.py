@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from ..._words.rungs import DEEPEST
 from .explanation import Explanation
 from .methods import RETRIES, RUNS
 from .printed import described, shown, with_names
@@ -12,7 +11,7 @@ from .wordings import Parsed
 
 TAKES_OPTIONS = {
     *(*RETRIES, *RUNS, "or_else", "or_bind", "backoff", "replace", "first_of", "plan", "simulate"),
-    *("unroll", "call", "limit", "guarded", "poll", "until"),
+    *("unroll", "call", "guarded", "poll", "until"),
 }
 OPTIONS = {
     "on": (
@@ -112,87 +111,6 @@ def overloaded_option(parsed: Parsed) -> Explanation | None:
         if shown(text).name not in good or is_a_text:
             return wrong_option(name, text)
     return None
-
-
-def seconds(parsed: Parsed) -> Explanation | None:
-    """Explain an argument that should be a number, such as seconds."""
-    places = (*SCHEDULES, "limit", "RetryBudget", "CircuitBreaker", "jittered", *PUBLISHED)
-    if parsed.sort not in ("argument", "missing") or parsed.method not in places:
-        return None
-    if parsed.sort == "missing" and parsed.method == "CircuitBreaker":
-        return by_name(parsed.method)
-    if parsed.sort == "missing" and parsed.argument in ("seconds", "every"):
-        word = {"seconds": "5", "every": "2"}[parsed.argument]
-        return Explanation(
-            "not-seconds",
-            f"{parsed.method}(...) needs a number of seconds.",
-            f"Write {parsed.method}({word}).",
-        )
-    if parsed.sort == "argument" and re.match(r"(?:float|int)\b", parsed.wanted):
-        what = "seconds" if parsed.method in (*SCHEDULES, "limit") else "a number"
-        return Explanation(
-            "not-seconds",
-            f"{parsed.method}(...) takes {what}, and this is {described(parsed.it)}.",
-            f"Write {parsed.method}(...) with a number.",
-        )
-    return None
-
-
-INSTEAD = {
-    "attempts": "5 attempts are the rung N4",
-    "tries": "5 tries are the rung N4",
-    "max_tries": "5 tries are the rung N4",
-    "max_attempts": "5 attempts are the rung N4",
-    "retries": "4 retries are the rung N4",
-    "stop_after_attempt": "5 attempts are the rung N4",
-    "timeout": "Write within=30",
-    "max_time": "Write within=30",
-    "wait": "Write schedule=Exponential(0.5)",
-    "delay": "Write schedule=Constant(2)",
-    "exceptions": "Write on=ConnectionError",
-    "retry": "Write on=ConnectionError",
-    "reraise": "The last exception is always raised unchanged",
-}
-COUNTS = ("attempts", "tries", "max_tries", "max_attempts", "retries", "stop_after_attempt")
-OURS = ("run", "run_async", "backoff", "replace", "CircuitBreaker")
-
-
-def by_name(method: str) -> Explanation:
-    if method == "CircuitBreaker":
-        fix = "Write CircuitBreaker(failures=5, within=10, open_for=30), the last two in seconds."
-    elif method == "backoff":
-        fix = "Write on=OSError, schedule=..., within=..., budget=... after the rung."
-    else:
-        fix = "Write schedule=..., within=..., budget=..., breaker=..., stop=...."
-    return Explanation("no-such-option", f"The options of {method}(...) are given by name.", fix)
-
-
-def counted_in_rungs(explanation: Explanation, argument: str, number: int) -> Explanation:
-    """Name the rung for a number of tries or retries."""
-    waits = number if argument == "retries" else number - 1
-    if argument not in COUNTS or not 0 <= waits <= DEEPEST:
-        return explanation
-    noun = "attempts" if "attempt" in argument else argument.removeprefix("max_")
-    noun = noun if number != 1 else {"tries": "try", "retries": "retry"}.get(noun, "attempt")
-    verb = "are" if number != 1 else "is"
-    return explanation._replace(fix=f"{number} {noun} {verb} the rung N{waits}.")
-
-
-def no_such_option(parsed: Parsed) -> Explanation | None:
-    """Explain an option that does not exist, or an option without its name."""
-    if parsed.sort != "surplus" or parsed.method not in OURS:
-        return None
-    if not parsed.argument:
-        return by_name(parsed.method)
-    if parsed.argument == "stop":
-        fix = "Cancel the task instead"
-    else:
-        fix = INSTEAD.get(
-            parsed.argument, f"`python -c 'help(\"ixbackoff.{parsed.method}\")'` lists them"
-        )
-    return Explanation(
-        "no-such-option", f"{parsed.method}(...) has no option {parsed.argument}.", f"{fix}."
-    )
 
 
 def schedule(parsed: Parsed) -> Explanation | None:

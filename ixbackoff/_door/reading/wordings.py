@@ -120,7 +120,6 @@ TICKED = (
         "join",
         r"Operator `(?P<method>\S+)` is not supported between objects of type IT and WANTED",
     ),
-    ("join", r"Operator `(?P<method>\S+)` is not supported between two objects of type IT"),
     ("value", r"Return type does not match returned value: expected WANTED, found IT"),
     ("value", r"Object of type IT is not assignable to WANTED"),
     ("yielded", r"Object of type IT is not iterable"),
@@ -172,7 +171,7 @@ def parse(message: str) -> tuple[Parsed, ...]:
     >>> one.sort, one.method, one.it, one.wanted
     ('argument', 'at', 'int', 'Rung[Never]')
     """
-    message = " ".join(message.split())
+    message = re.sub(r'(?<== )"[^"]*"', "...", " ".join(message.split()))  # of pyright's defaults
     found: list[Parsed] = []
     quotes = [quote for quote in WORDINGS if quote in message] or ['"']
     for sort, pattern in (one for quote in quotes for one in patterns(quote)):

@@ -1,23 +1,26 @@
-"""Explanations by the public functions and classes themselves, as they explain mistakes in a run."""
+"""Explanations by the signatures of public functions, as mistakes in a run get them."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
 from inspect import signature
 from types import FunctionType
 from typing import Any
 
-from ..._words.arguments import example, mistake, shown_name
+from ..._words.arguments import documented, example, mistake, shown_name
 from ..._words.attributes import STEPS, without
 from .checker_output import Error
 from .explanation import Explanation
-from .printed import described, shown, with_names
-from .sources import Source
+from .printed import described, shown
+from .sources import Place, Source
 from .wordings import parse
 
 WITH_METHODS = ("Program", "Attempt", "Backoff", "RetryBudget", "Download", "Interpreter")
+RUNG = re.compile(r"(?:type\[)?(?:Succ\[.*|Z|Forever|N\d+)\]?")
 ARGUMENTS = ("argument", "overload", "option")
 
 
@@ -34,39 +37,66 @@ class Written:
 def of_a_call(error: Error, source: Source) -> Explanation | None:
     """Explain arguments that a public function does not take."""
     calls = list(called(error.line, source))
-    for function, args, kwargs in calls:
+    for function, node in calls:
+        args, kwargs = given(node)
         if fits(function, args, kwargs):
             continue
         said, fix = mistake(function, args, kwargs)
-        option = said.endswith(")") and not said.endswith("(...)")
-        code = "no-such-option" if option or " takes " in said else "wrong-arguments"
-        return Explanation(code, f"{said}{' has no such option' if option else ''}.", sentence(fix))
+        option = re.fullmatch(r"(.*?)\((\w+)=.*\)", said)
+        said = f"{option[1]}(...) has no option {option[2]}" if option else said
+        needs = " needs " in said
+        return Explanation(
+            "wrong-arguments" if needs else "no-such-option", f"{said}.", sentence(fix)
+        )
+    method = source.called(Place(error.line, error.column)) if error.column else ""
     for one in parse(error.message):
-        for function, _, _ in calls:
+        for function, node in calls:
             name = shown_name(function)
-            if one.sort in ARGUMENTS and one.method in ("", name.rpartition(".")[2]):
-                wanted = with_names(one.wanted)
-                taken = f"{one.argument}=, {wanted}" if one.argument else wanted
-                wrong = f"takes {taken}, and this is {described(one.it)}"
-                said = wrong if one.sort == "argument" else "does not take these arguments"
-                fix = f"Write {example(function)}."
-                return Explanation("wrong-arguments", f"{name}(...) {said}.", fix)
+            if one.sort in ARGUMENTS and (one.method or method) in ("", name.rpartition(".")[2]):
+                said, fix = "does not take these arguments", f"write {example(function)}"
+                if one.sort == "argument":
+                    which = one.argument or argument_at(error, node, function)
+                    said = f"does not take {described(one.it)}{which and f' as {which}'}"
+                    entry = documented(function, which)
+                    fix = f"give {which}: {entry}" if entry else fix
+                number = re.match(r"(?:float|int)\b", one.wanted)
+                code = "not-seconds" if number else "wrong-arguments"
+                return Explanation(code, f"{name}(...) {said}.", sentence(fix))
     return None
+
+
+def argument_at(error: Error, node: ast.Call, function: Any) -> str:
+    """Return the name of the argument that an error is about, "" if it does not show."""
+    number = re.match(r"Argument (\d+) to ", error.message)
+    at = error.column - 1
+    named = [one.arg or "" for one in node.keywords if at in (one.col_offset, one.value.col_offset)]
+    places = [one.col_offset for one in node.args]
+    if named or not (number or at in places):
+        return named[0] if named else ""
+    index = int(number[1]) - 1 if number else places.index(at)
+    names = [one for one in signature(function).parameters if one not in ("self", "cls")]
+    return names[index] if index < len(names) else ""
 
 
 def of_an_attribute(error: Error, source: Source) -> Explanation | None:
     """Explain an attribute that a public class, or a decorated function, does not have."""
+    own = {node.name for node in source.nodes if isinstance(node, ast.ClassDef)}
+    functions = [one for one in source.nodes if isinstance(one, ast.FunctionDef)]
+    decorated = {
+        one.name for one in functions if source.ours & {*map(source.root, one.decorator_list)}
+    }
     for one in parse(error.message):
         if one.sort != "attribute":
             continue
-        name = shown(one.it.removesuffix("*")).name
+        it = one.it.removesuffix("*")
+        name = "Succ" if RUNG.fullmatch(it) else shown(it).name
         rooms = (import_module("ixbackoff"), import_module("ixbackoff.testing"))
         kind = next((getattr(room, name) for room in rooms if name in room.__all__), None)
-        if isinstance(kind, type):
-            said, fix = without(kind, one.argument)
+        if isinstance(kind, type) and name not in own:
+            said, fix = without(type(kind) if name == "Succ" else kind, one.argument)
             return Explanation("no-such-step", f"{said}.", sentence(fix))
         function = source.before_attribute(error.line, one.argument)
-        if function and one.argument in STEPS:
+        if function in decorated and one.argument in STEPS:
             return Explanation(
                 "no-such-step",
                 f"{function} is a function, and has no .{one.argument}(...).",
@@ -80,34 +110,40 @@ def sentence(fix: str) -> str:
     return f"{fix[0].upper()}{fix[1:]}."
 
 
-def called(line: int, source: Source) -> Iterator[tuple[Any, list[Any], dict[str, Any]]]:
-    """Yield the public functions that are called, or decorate, on a line, and their arguments."""
-    for node, name in source.calls(line):
-        functions = public(name, source) if isinstance(node.func, ast.Name) else ()
-        if isinstance(node.func, ast.Attribute) and source.root(node.func) in source.ours:
-            functions = methods(name, source.root(node.func))
-        kwargs = {one.arg or "*": value(one.value) for one in node.keywords}
-        for function in functions:
-            yield function, [value(one) for one in node.args], kwargs
+def called(line: int, source: Source) -> Iterator[tuple[Any, ast.Call]]:
+    """Yield the public functions that are called, or decorate, on a line."""
+    for call, name in source.calls(line):
+        if isinstance(call.func, ast.Name):
+            yield from ((one, call) for one in public(name, source))
+        elif isinstance(call.func, ast.Attribute) and source.root(call.func) in source.ours:
+            yield from ((one, call) for one in methods(name, source.root(call.func)))
     for node in source.nodes:
-        if isinstance(node, ast.FunctionDef) and node.decorator_list:
-            for one in node.decorator_list:
-                if isinstance(one, ast.Name) and line in (one.lineno, node.lineno):
-                    yield from ((found, [node.name], {}) for found in public(one.id, source))
+        if isinstance(node, ast.FunctionDef):
+            for above in node.decorator_list:
+                if isinstance(above, ast.Name) and line in (above.lineno, node.lineno):
+                    made = ast.Call(above, [ast.Constant(node.name)], [])
+                    yield from ((one, made) for one in public(above.id, source))
+
+
+def given(node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+    kwargs = {one.arg or "*": value(one.value) for one in node.keywords}
+    return [value(one) for one in node.args], kwargs
 
 
 def public(name: str, source: Source) -> Iterator[Any]:
     """Yield the public function of a name that the source imports; of a class, its `__init__`."""
     for node in source.nodes:
-        module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
-        if isinstance(node, ast.ImportFrom) and module.partition(".")[0] == "ixbackoff":
-            for alias in node.names:
-                if alias.name == "*" or name == (alias.asname or alias.name):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("ixbackoff"):
+            continue
+        for alias in node.names:
+            found: Any = None
+            if alias.name == "*" or name == (alias.asname or alias.name):
+                with suppress(ImportError, TypeError):  # an extra is missing, or N21
                     wanted = name if alias.name == "*" else alias.name
-                    found: Any = getattr(import_module(module), wanted, None)
-                    found = found.__init__ if isinstance(found, type) else found
-                    if isinstance(found, FunctionType):
-                        yield found
+                    found = getattr(import_module(node.module or ""), wanted, None)
+            found = vars(found).get("__init__") if isinstance(found, type) else found
+            if isinstance(found, FunctionType):
+                yield found
 
 
 def methods(name: str, root: str) -> Iterator[Any]:

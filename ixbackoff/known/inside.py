@@ -1,0 +1,102 @@
+"""Retries of other libraries inside of one try, as tracebacks and answers show them.
+
+A loop is found if it was still running when it raised the failure. Its count of tries is one of
+its variables, so the places below hold for the versions that the tests install; in another version
+a loop may not be found, and then nothing is said of it. Loops that return their last answer to a
+function that raises the failure, such as those of azure-core and elasticsearch, leave no trace.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from .._words.verdicts import Inner
+from .shapes import LONGEST_CHAIN, cause_of
+from .tracebacks import frames
+
+
+class Loop(NamedTuple):
+    """A function that tries again.
+
+    Attributes:
+        library: the name of the library.
+        counter: the path from one of its variables to its count, such as `state.attempt`.
+        more: what the count lacks to the number of tries.
+        remedy: what turns it off.
+    """
+
+    library: str
+    counter: str
+    more: int
+    remedy: str
+
+
+URLLIB3 = "urllib3.connectionpool", "urlopen"
+"""It calls itself for each try, so its frames are counted; some stand twice in a traceback."""
+
+BOTOCORE = 'Config(retries={"total_max_attempts": 1})'
+LOOPS: dict[tuple[str, str], Loop] = {
+    **{
+        (f"{sdk}._base_client", function): Loop(sdk, "retries_taken", 1, f"{client}(max_retries=0)")
+        for sdk, client in (("anthropic", "Anthropic"), ("groq", "Groq"), ("openai", "OpenAI"))
+        for function in ("_request", "request")
+    },
+    ("backoff._async", "retry"): Loop("backoff", "tries", 0, "max_tries=1"),
+    ("backoff._sync", "retry"): Loop("backoff", "tries", 0, "max_tries=1"),
+    ("botocore.endpoint", "_send_request"): Loop("botocore", "attempts", 0, BOTOCORE),
+    ("opensearchpy._async.transport", "perform_request"): Loop(
+        "opensearch", "attempt", 1, "AsyncOpenSearch(max_retries=0)"
+    ),
+    ("opensearchpy.transport", "perform_request"): Loop(
+        "opensearch", "attempt", 1, "OpenSearch(max_retries=0)"
+    ),
+    ("stamina._core", "async_inner"): Loop("stamina", "attempt.num", 0, "attempts=1"),
+    ("stamina._core", "sync_inner"): Loop("stamina", "attempt.num", 0, "attempts=1"),
+    ("tenacity", "__call__"): Loop(
+        "tenacity", "retry_state.attempt_number", 0, "stop=stop_after_attempt(1)"
+    ),
+    ("tenacity.asyncio", "__call__"): Loop(
+        "tenacity", "retry_state.attempt_number", 0, "stop=stop_after_attempt(1)"
+    ),
+}
+
+
+def inner(failure: BaseException) -> list[Inner]:
+    """Return the retries inside of the try that ended with a failure, the outermost first."""
+    found: dict[str, Inner] = {}
+    cause: Any = failure
+    for _ in range(LONGEST_CHAIN):
+        tries: set[object] = set()
+        for frame in frames(cause):
+            place = frame.f_globals.get("__name__", ""), frame.f_code.co_name
+            if place == URLLIB3:
+                tries.add(frame)
+            loop = LOOPS.get(place)
+            if loop is not None:
+                add(found, loop.library, tries_of(loop, frame.f_locals), loop.remedy)
+        add(found, "urllib3", len(tries), "retries=False")
+        with suppress(Exception):
+            answer: Any = getattr(cause, "response", None)
+            again = answer["ResponseMetadata"]["RetryAttempts"]
+            add(found, "botocore", again + 1, BOTOCORE)
+        cause = cause_of(cause)
+        if cause is None:
+            break
+    return [*found.values()]
+
+
+def add(found: dict[str, Inner], library: str, tries: int, remedy: str) -> None:
+    if tries > 1 and (library not in found or found[library].tries < tries):
+        found[library] = Inner(library, tries, remedy)
+
+
+def tries_of(loop: Loop, variables: Any) -> int:
+    """Return the number of tries of a loop; 0 if another version of it counts in another way."""
+    name, *attributes = loop.counter.split(".")
+    with suppress(Exception):
+        count = variables[name]
+        for attribute in attributes:
+            count = getattr(count, attribute)
+        return int(count) + loop.more
+    return 0

@@ -1,0 +1,132 @@
+"""Failures of libraries without a module here, judged by their shape.
+
+Most clients of web services wrap an answer or the failure of a web client. Such a failure has a
+status, of its own or of its `response`, or its cause is a failure that is known. It is judged as a
+web client's own failure would be. The number in `code` is not read: it can mean anything.
+
+A `__context__` counts as a cause only if it was caught inside of the same try. Python also sets it
+in a function that is called from an `except` block, to a failure that the function never saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from .._words import verdicts
+from .._words.verdicts import Verdict
+from .judging import name_of
+from .tracebacks import frames
+
+if TYPE_CHECKING:
+    from .resending import SentRequest
+
+STATUSES = ("status_code", "http_status", "status")
+ANSWERS = ("response", "raw_response", "resp", "meta")
+"""Attributes with the answer: of most libraries, mistralai, googleapiclient and elasticsearch."""
+
+LONGEST_CHAIN = 10
+
+
+def judge(failure: Exception) -> Verdict:
+    """Judge a failure by its status, or else by its cause."""
+    status = status_of(failure)
+    return by_cause(failure) if status is None else by_status(failure, status)
+
+
+def by_cause(failure: Exception) -> Verdict:
+    """Judge a failure by the nearest of its causes that is known, or has a status."""
+    cause = cause_of(failure)
+    for _ in range(LONGEST_CHAIN):
+        if not isinstance(cause, Exception):
+            break
+        kind = cause.__class__
+        if (verdicts.FOUND.get(kind) or verdicts.judge_of(kind)) is not judge:
+            found = verdicts.judge(cause)
+        elif (status := status_of(cause)) is not None:
+            found = by_status(cause, status)
+        else:
+            cause = cause_of(cause)
+            continue
+        if found.transient:
+            return found
+        if found == verdicts.never_transient(cause):
+            break
+        return Verdict(False, why=f"{name_of(failure)}: {found.why}")
+    return verdicts.never_transient(failure)
+
+
+def cause_of(failure: Any) -> BaseException | None:
+    """Return the cause of a failure, or its context if it was caught within the same try."""
+    cause: BaseException | None = failure.__cause__ or quietly(
+        failure, "inner_exception"
+    )  # of azure-core
+    context = failure.__context__
+    if cause is not None or context is None or failure.__suppress_context__:
+        return cause
+    caught = context.__traceback__
+    if caught is None or failure.__class__.__module__ == "builtins":
+        return None
+    return context if caught.tb_frame in frames(failure) else None
+
+
+def by_status(failure: Exception, status: int) -> Verdict:
+    from .resending import answered
+
+    return answered(failure, status, headers_of(failure), requests_of(failure))
+
+
+def status_of(failure: object) -> int | None:
+    """Return the status of a failure or of its answer, from 400 to 599, or `None`."""
+    with suppress(Exception):  # of a property
+        for owner in owners(failure):
+            for name in STATUSES:
+                status = getattr(owner, name, None)
+                if isinstance(status, int) and 400 <= status <= 599:
+                    return int(status)
+    return None
+
+
+def headers_of(failure: object) -> dict[str, str]:
+    """Return the headers of the answer, in lower case; two of them as HTTP writes them, too."""
+    for owner in owners(failure):
+        headers: Any = quietly(owner, "headers") or owner  # httplib2's answer is its headers
+        with suppress(Exception):  # of a stand-in, whose attributes can be anything
+            return canonical(headers)
+    return {}
+
+
+def canonical(headers: Mapping[Any, Any]) -> dict[str, str]:
+    """Return headers in lower case, with `Retry-After` and `Date` as the judges look for them."""
+    lower = {str(name).lower(): str(value) for name, value in headers.items()}
+    return {"Retry-After": lower.get("retry-after", ""), "Date": lower.get("date", ""), **lower}
+
+
+def requests_of(failure: object) -> list[SentRequest]:
+    """Return the request, if the failure or its answer has it."""
+    from .resending import sent_request
+
+    for owner in owners(failure):
+        for request in (quietly(owner, "request"), quietly(owner, "request_info"), owner):
+            method: Any = quietly(request, "method")
+            if isinstance(method, str) and method.isalpha():
+                return [sent_request(method, quietly(request, "headers"))]
+    return []
+
+
+def owners(failure: object) -> Iterator[object]:
+    """Yield a failure, and its answers."""
+    yield failure
+    for name in ANSWERS:
+        answer = quietly(failure, name)
+        if answer is not None:
+            yield answer
+
+
+def quietly(owner: object, name: str) -> Any:
+    """Return an attribute; `None` if there is none, or if it is a property that raises."""
+    try:
+        return getattr(owner, name, None)
+    except Exception:
+        return None
