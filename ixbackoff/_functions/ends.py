@@ -7,7 +7,7 @@ from .._meaning.runs import not_chosen, noted
 from .._running.logs import log_end
 from .._words.commands import Misuse, raisable
 from .._words.failures import CircuitOpen
-from .._words.reasons import Reason, Story
+from .._words.reasons import Reason, Story, asked_too_long
 from .._words.verdicts import is_transient
 from .called import Called
 from .watching import Watched
@@ -57,6 +57,8 @@ def reason_and_note(failure: Exception, called: Called, early: bool) -> tuple[Re
         return "misuse", ""
     if isinstance(failure, CircuitOpen):
         return "circuit open", ""
+    if early and (note := asked_too_long(failure)):
+        return "asked for too long", note
     if early and not ONE_TRY:
         by_default = called.backoff._settings.on is is_transient
         return "not worth another try", not_chosen(failure, by_default)
