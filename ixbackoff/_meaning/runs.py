@@ -10,7 +10,7 @@ from .._limits.deadlines import Expired, Limit
 from .._limits.events import Run
 from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
 from .._words.commands import Misuse
-from .._words.failures import CircuitOpen, Predicate
+from .._words.failures import CircuitOpen, NotBefore, Predicate
 from .._words.reasons import NOTE, TRIES, Reason, Story, asked_too_long, story_note
 from .._words.rungs import DEEPEST, ENDLESS, name_of
 from .._words.verdicts import is_transient, judge
@@ -212,8 +212,12 @@ class ProgramRun(Run):
             self.seconds = drawn(self.timing, self.chance)
         return self.seconds
 
-    def begin_wait(self, rung: int, k: int, after: After, failure: Any) -> Delay | None:
+    def begin_wait(
+        self, rung: int, k: int, after: After, failure: Any, chosen: Any = True
+    ) -> Delay | None:
         """Begin the k-th wait, on `rung`, after `failure`; return `None` if no wait is left.
+
+        `chosen` is what the predicate returned for the failure.
 
         Raises:
             Misuse: `failure` hides the error of a nested program.
@@ -226,6 +230,8 @@ class ProgramRun(Run):
                 if asked_too_long(failure):
                     self.not_waited, self.refused = failure, "asked for too long"
                 return None
+            if chosen.__class__ is NotBefore and chosen > seconds:
+                seconds = float(chosen)
             self.shortest = seconds
             self.wait = delay(seconds, rung, failure, self)
         except BaseException as error:

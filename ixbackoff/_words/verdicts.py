@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from .checks import finite
 from .commands import Misuse
-from .failures import Transient, checked_retry_after
+from .failures import TRUSTED, Transient, checked_retry_after
 from .values import Value
 
 
@@ -310,6 +310,8 @@ def members(failure: Exception) -> Iterator[Exception]:
 def never_transient(failure: Exception) -> Verdict:
     return Verdict(False, why=f"{failure.__class__.__qualname__} is not known to pass by itself")
 
+
+TRUSTED.append(is_transient)
 
 OWN: dict[type[Exception], Judge] = {
     Misuse: never_transient,  # whatever the judge of TypeError or of Exception returns
