@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
-from .._words.checks import finite, in_seconds
+from .._words.checks import above_zero, finite, in_seconds
 from .._words.commands import Command, Stream
 from .._words.failures import DeadlineExceeded
 from .._words.reasons import NOTE, add_note
@@ -94,18 +94,36 @@ class Left:
 LEFT: ContextVar[Left | None] = ContextVar("ixbackoff_left", default=None)
 
 
-def time_limit() -> float | None:
-    """Return the seconds that the current command may take from its start; `None` for no limit.
+@overload
+def time_limit() -> float | None: ...
 
-    A handler passes the seconds on as a timeout. An awaited handler is cancelled at the deadline.
+
+@overload
+def time_limit(most: float | timedelta) -> float: ...
+
+
+def time_limit(most: float | timedelta | None = None) -> float | None:
+    """Return the seconds that the current command may take, from when it was issued.
+
+    `None` means no limit; with `most`, the seconds are at most that. A handler passes them on as a
+    timeout. An awaited handler is cancelled at the deadline.
 
     >>> from ixbackoff import N0, Log, Now, at
     >>> clock = Now.handled_by(lambda command: 0.0)
     >>> at(N0).do(Log("hello")).run(clock | Log.handled_by(lambda _: print(time_limit())), within=5)
     5.0
+    >>> time_limit(10)
+    10.0
+
+    Raises:
+        ValueError: `most` is not a finite number above 0, or a timedelta.
     """
     left = LEFT.get()
-    return None if left is None or left.over else left.seconds
+    seconds = None if left is None or left.over else left.seconds
+    if most is None:
+        return seconds
+    least = above_zero("most", in_seconds(most) or 0)
+    return least if seconds is None else min(seconds, least)
 
 
 def checked_seconds(name: str, seconds: float | timedelta | None) -> float | None:

@@ -2,7 +2,7 @@
 
 from typing import assert_type
 
-from ixbackoff import N3, Command, Delay, Exponential, Interpreter, Now, at, unroll
+from ixbackoff import N3, Command, Delay, Exponential, Interpreter, Now, at, time_limit, unroll
 
 
 class GetETag(Command[str]):
@@ -19,4 +19,6 @@ async def run(interpreter: Interpreter[GetETag | Delay | Now], seconds: float | 
     assert_type(program.run(interpreter, within=seconds), str)
     assert_type(program.run(interpreter, within=None), str)
     assert_type(await program.run_async(interpreter, within=10), str)
+    assert_type(time_limit(), float | None)
+    assert_type(time_limit(5), float)
     unroll(program, within=10)
