@@ -225,9 +225,9 @@ class Backoff(Generic[I]):
 
         The arguments are those of `backoff`, except the rung.
         """
-        limits = (within, budget, breaker, stop, nested, name, longest)
-        changed = Settings(on, until, schedule, *limits)
-        return made(self._rung, self._settings.replace(changed))
+        limits = (schedule, within, budget, breaker, stop, longest, nested)
+        changes = Settings(on, until, name, *limits)
+        return made(self._rung, self._settings.updated(changes))
 
     def __iter__(self) -> Iterator[Try]:
         """Retry a block of code: `for one_try in backoff(N3): with one_try: ...`.
@@ -356,8 +356,8 @@ def backoff(
         ValueError: `within` is not a finite number or a `timedelta`; or the schedule draws no
             random numbers and gives an unusable number of seconds.
     """
-    limits = (within, budget, breaker, stop, nested, name, longest)
-    return made(rung, Settings(on, until, schedule, *limits))
+    limits = (schedule, within, budget, breaker, stop, longest, nested)
+    return made(rung, Settings(on, until, name, *limits))
 
 
 def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
