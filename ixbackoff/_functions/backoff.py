@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import suppress
 from functools import WRAPPER_ASSIGNMENTS, wraps
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, final
+from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, final
+
+from typing_extensions import TypeVar
 
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
@@ -50,9 +52,11 @@ P = ParamSpec("P")
 A = TypeVar("A")
 E = TypeVar("E")
 R = TypeVar("R")
-S = TypeVar("S", bound=Iterator[object] | AsyncIterator[object])
+G = TypeVar("G", bound=Iterator[object] | AsyncIterator[object])
 I = TypeVar("I", bound=Nat)  # noqa: E741
 N = TypeVar("N", bound=Nat)
+# To mypy, a choice of two rungs is a `type` and no more: it takes the default.
+S = TypeVar("S", bound=Nat, default=Nat)
 
 
 @final
@@ -104,7 +108,7 @@ class Backoff(Generic[I]):
         setattr(retried, PROGRAM, one_call)  # after `wraps`, which may have copied another
         return retried
 
-    def stream(self, function: Callable[P, S]) -> Callable[P, S]:
+    def stream(self, function: Callable[P, G]) -> Callable[P, G]:
         """Decorate a generator function, so that it is retried until its first item.
 
         A failure after the first item is raised, with a note of how many items were given. `within`
@@ -123,7 +127,7 @@ class Backoff(Generic[I]):
         """
         from .items import streamed
 
-        made: Callable[P, S] = streamed(self, function)
+        made: Callable[P, G] = streamed(self, function)
         return made
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -327,7 +331,7 @@ class Backoff(Generic[I]):
 
 
 def backoff(
-    rung: Rung[I],
+    rung: type[S],
     *,
     on: On = is_transient,
     until: Wanted | None = None,
@@ -339,7 +343,7 @@ def backoff(
     nested: Nested = "refused",
     name: str | None = None,
     longest: float | timedelta | None = LONGEST,
-) -> Backoff[I]:
+) -> Backoff[S]:
     """Retry plain functions and blocks of code, at most `rung` times.
 
     >>> from ixbackoff import N3, NotReady, backoff
@@ -378,8 +382,9 @@ def backoff(
         ValueError: `within` is not a finite number or a `timedelta`; or the schedule draws no
             random numbers and gives an unusable number of seconds.
     """
+    exactly: Any = rung
     limits = (schedule, within, budget, breaker, stop, longest, nested)
-    return made(rung, Settings(on, until, name, *limits))
+    return made(exactly, Settings(on, until, name, *limits))
 
 
 def made(rung: Rung[I], settings: Settings) -> Backoff[I]:

@@ -6,9 +6,12 @@ With a deadline, a budget, a stop or another interpreter it runs that program.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import CoroutineType
 from typing import Any
 
+from .._limits.deadlines import in_time_around
+from .._limits.eventloop import cancelled_since, current_task
 from .._limits.nesting import (
     HERE,
     REFUSED,
@@ -24,6 +27,7 @@ from .._limits.observers import LOOK, SWAPPED, Observer
 from .._running.logs import WARNING, default_logger, log_wait
 from .._running.sleeping import LONGEST_SLEEP, SWITCHES, awaitable, blocking
 from .._words.commands import is_coroutine_function, raisable
+from ..schedules.timings import After
 from .answering import OTHERS
 from .called import Called
 from .ends import ended
@@ -92,20 +96,18 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                 except Exception as failure:
                     if REFUSED or watched is not None:
                         failed(failure, mine, watched)
-                    after, sleep, log = again = again or (descent(), blocking(), default_logger())
-                    seconds = after(failure, k, seconds)
-                    if seconds is None:
+                    after, sleep, log = again = again or in_thread(descent)
+                    if (seconds := after(failure, k, seconds)) is None:
                         raise
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
                         report_wait(seconds, failure, called, k, watched)
                     mine[0] = None
                 sleep = blocking() if SWITCHES else sleep
                 sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
-                k += 1
-                mine[1] = k
+                mine[1] = k = k + 1
                 waited += seconds
                 if watched is not None or thread.mark is not mine:
-                    begin_retry(thread, mine, watched, k, waited)
+                    thread.mark = begin_retry(mine, watched, k, waited)
         except BaseException as failure:
             mine[0] = None
             try:  # `close` twice: see the comment in `interrupts`
@@ -118,15 +120,12 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
     return retried
 
 
-def begin_retry(
-    thread: ThreadState, mine: Mark, watched: Watched | None, k: int, waited: float
-) -> None:
-    """Report a retry, and mark the context again where something else has marked it."""
+def begin_retry(mine: Mark, watched: Watched | None, k: int, waited: float) -> Mark:
+    """Deliver the event of a retry, mark the context again, and return the mark."""
     if watched is not None:
         watched.retry(k, waited)
-    if thread.mark is not mine:
-        run_in(mine)
-        thread.mark = mine
+    run_in(mine)
+    return mine
 
 
 def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
@@ -151,11 +150,11 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
         try:
             if watched is not None:
                 watched.begin()
+            if marked is not None:
+                run_in(mine)
+                thread.awaits = True
             while True:
                 try:
-                    if marked is not None and (k == 0 or running() is not mine):
-                        run_in(mine)
-                        thread.awaits = True
                     mine[0] = marked
                     answer = await (attempt(*args, **kwargs) if kwargs else attempt(*args))
                     if REFUSED:
@@ -167,30 +166,41 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                 except Exception as failure:
                     if REFUSED or watched is not None:
                         failed(failure, mine, watched)
-                    after, sleep, log = again = again or (descent(), awaitable(), default_logger())
-                    seconds = after(failure, k, seconds)
-                    if seconds is None:
+                    after, sleep, log, cancelled = again = again or in_task(descent, failure)
+                    if (seconds := after(failure, k, seconds)) is None or cancelled():
                         raise
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
                         report_wait(seconds, failure, called, k, watched)
                     mine[0] = None
                 sleep = awaitable() if SWITCHES else sleep
                 await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
-                k += 1
-                mine[1] = k
+                mine[1] = k = k + 1
                 waited += seconds
-                if watched is not None:
-                    watched.retry(k, waited)
+                if watched is not None or running() is not mine:
+                    begin_retry(mine, watched, k, waited)
         except BaseException as failure:
             mine[0] = None
             try:  # `close` twice: see the comment in `interrupts`
-                ended(failure, called, k, waited, seconds is None, watched)
+                gone = again is not None and again[3]()
+                ended(failure, called, k, waited, seconds is None, watched, gone)
             finally:
                 if watched is not None:
                     watched.close(failure)
             raise
 
     return retried
+
+
+def in_thread(descent: Callable[[], After]) -> tuple[After, Any, Any]:
+    """Return what a call needs from its first failure on, in a thread."""
+    return in_time_around(descent()), blocking(), default_logger()
+
+
+def in_task(descent: Callable[[], After], failure: Exception) -> tuple[After, Any, Any, Any]:
+    """Return what a call needs from its first failure on, in a task."""
+    task = current_task()
+    after = in_time_around(descent())
+    return after, awaitable(task), default_logger(), cancelled_since(task, failure)
 
 
 def check_answer(called: Called, answer: Any, mine: Mark) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from .._limits.deadlines import time_around
 from .._meaning.descents import ONE_TRY
 from .._meaning.runs import not_chosen, noted
 from .._running.logs import log_end
 from .._words.commands import Misuse, raisable
 from .._words.failures import CircuitOpen
-from .._words.reasons import Reason, Story, asked_too_long
+from .._words.reasons import CANCELLED, Reason, Story, asked_too_long
 from .._words.verdicts import is_transient
 from .called import Called
 from .watching import Watched
@@ -20,6 +21,7 @@ def ended(
     waited: float,
     no_wait: bool,
     watched: Watched | None,
+    cancelled: bool = False,
 ) -> None:
     """Add the notes to the failure of a call, log the end, and deliver the last events.
 
@@ -30,6 +32,7 @@ def ended(
         waited: their seconds.
         no_wait: whether `failure` is that of a try after which there was no wait.
         watched: the watcher, if the call is observed.
+        cancelled: whether the task was cancelled in the last try.
 
     Raises:
         RuntimeError: the failure is a StopIteration.
@@ -37,7 +40,8 @@ def ended(
     raised = raisable(failure)
     try:
         if isinstance(raised, Exception):
-            reason, note = reason_and_note(raised, called, no_wait and k != called.top)
+            early = no_wait and k != called.top
+            reason, note = reason_and_note(raised, called, early, cancelled and not no_wait)
             story = Story(k + 1, k, waited, reason)
             noted(raised, story, note)
             log_end(called.name, story, raised)
@@ -51,7 +55,9 @@ def ended(
         del raised, failure
 
 
-def reason_and_note(failure: Exception, called: Called, early: bool) -> tuple[Reason, str]:
+def reason_and_note(
+    failure: Exception, called: Called, early: bool, cancelled: bool
+) -> tuple[Reason, str]:
     """Return why a call ended, and the note that explains it; `early` if a rung was left."""
     if isinstance(failure, Misuse):
         return "misuse", ""
@@ -59,7 +65,10 @@ def reason_and_note(failure: Exception, called: Called, early: bool) -> tuple[Re
         return "circuit open", ""
     if early and (note := asked_too_long(failure)):
         return "asked for too long", note
+    around = time_around() if early else None
+    if around is not None and around.late:
+        return "no time left", around.late
     if early and not ONE_TRY:
         by_default = called.backoff._settings.on is is_transient
         return "not worth another try", not_chosen(failure, by_default)
-    return "gave up", ""
+    return ("cancelled", CANCELLED) if cancelled else ("gave up", "")

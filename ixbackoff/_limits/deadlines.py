@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Any, overload
 
 from .._words.checks import above_zero, finite, in_seconds
@@ -13,7 +14,8 @@ from .._words.commands import Command, Stream
 from .._words.failures import DeadlineExceeded
 from .._words.reasons import NOTE, add_note
 from .._words.verdicts import is_transient
-from .._words.vocabulary import CLOCK, Delay
+from .._words.vocabulary import CLOCK, Delay, Together
+from ..schedules.timings import After
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -82,16 +84,54 @@ class Expired(BaseException):
 
 
 class Left:
-    """The remaining seconds of one command; `over` once its handler has ended."""
+    """The time that a run leaves one of its commands, and what the command runs itself.
 
-    __slots__ = ("over", "seconds")
+    Attributes:
+        until: the deadline on the system's monotonic clock; `None` if the run has another clock.
+        over: whether the handler of the command has ended.
+        late: the note of the last wait that would have ended too late; empty if none.
+    """
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self.over = False
+    __slots__ = ("_seconds", "late", "over", "until")
+
+    def __init__(self, seconds: float, until: float | None = None) -> None:
+        self._seconds, self.until = seconds, until
+        self.over, self.late = False, ""
+
+    @property
+    def seconds(self) -> float:
+        """The seconds that are left; those at the start if the run has another clock."""
+        return self._seconds if self.until is None else max(0.0, self.until - monotonic())
+
+    def refuses(self, seconds: float) -> bool:
+        """Return whether a wait that begins now would leave no time for another try."""
+        late = self.until is not None and seconds >= self.seconds
+        self.late = LATE.format(seconds) if late else ""
+        return late
 
 
+LATE = NOTE + " not tried again: a wait of {:g} s would end after the deadline of the run around it"
 LEFT: ContextVar[Left | None] = ContextVar("ixbackoff_left", default=None)
+
+
+def time_around() -> Left | None:
+    """Return the time that the run around this code leaves it; `None` for no limit."""
+    left = LEFT.get()
+    return None if left is None or left.over else left
+
+
+def in_time_around(after: After) -> After:
+    """Return `after`, with no wait that the run around this code leaves no time for."""
+    left = time_around()
+    if left is None:
+        return after
+    left.late, refuses = "", left.refuses
+
+    def bounded(failure: Any, k: int, shortest: float) -> float | None:
+        seconds = after(failure, k, shortest)
+        return None if seconds is None or refuses(seconds) else seconds
+
+    return bounded
 
 
 @overload
@@ -103,10 +143,11 @@ def time_limit(most: float | timedelta) -> float: ...
 
 
 def time_limit(most: float | timedelta | None = None) -> float | None:
-    """Return the seconds that the current command may take, from when it was issued.
+    """Return the seconds that are left for the current command; `None` for no limit.
 
-    `None` means no limit; with `most`, the seconds are at most that. A handler passes them on as a
-    timeout. An awaited handler is cancelled at the deadline.
+    With `most`, the seconds are at most that. A handler passes them on as a timeout. An awaited
+    handler is cancelled at the deadline. In virtual time, handlers take no time, and the seconds
+    are those from the command's start.
 
     >>> from ixbackoff import N0, Log, Now, at
     >>> clock = Now.handled_by(lambda command: 0.0)
@@ -118,8 +159,8 @@ def time_limit(most: float | timedelta | None = None) -> float | None:
     Raises:
         ValueError: `most` is not a finite number above 0, or a timedelta.
     """
-    left = LEFT.get()
-    seconds = None if left is None or left.over else left.seconds
+    left = time_around()
+    seconds = None if left is None else left.seconds
     if most is None:
         return seconds
     least = above_zero("most", in_seconds(most) or 0)
@@ -163,12 +204,17 @@ def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
 
 def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     """Issue `command` before the first deadline; its handler finds the seconds in `LEFT`."""
+    earlier = monotonic()
     now: float = yield CLOCK
+    real = earlier <= now <= monotonic()
     left = seconds_left(command, limits, now)
-    before = LEFT.get()
-    if before is not None and not before.over:
-        left = min(left, before.seconds)
-    current = Left(left)
+    before, around = LEFT.get(), time_around()
+    if around is not None:
+        left = min(left, around.seconds)
+    # Concurrent effects count from their start, so that the deadline of the whole comes first: it
+    # lets their clean-ups end, which a deadline of their own would leave to be cancelled.
+    counts = real and command.__class__ is not Together
+    current = Left(left, now + left if counts else None)
     try:
         LEFT.set(current)
         return (yield command)

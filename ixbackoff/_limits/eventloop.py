@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from types import ModuleType
+from collections.abc import Callable
+from types import FrameType, ModuleType
+from typing import Any
 
 
 def running() -> tuple[ModuleType | None, ModuleType | None]:
@@ -23,3 +25,57 @@ def running() -> tuple[ModuleType | None, ModuleType | None]:
     except AttributeError:
         pass
     return None, None
+
+
+# The code of a try may catch the cancellation of its task, and raise a failure in its place. To
+# retry that would keep a task running that was asked to end. But a call that cleans up after a
+# cancellation also runs in a cancelled task, and has to be retried.
+#
+# The count of `Task.cancelling` tells the two apart if it was read before the call: programs,
+# blocks and durable commands read it. A call of a decorated function would take half as long again,
+# so it reads the count at its first failure, and searches the context of the failure: the
+# cancellation came before the call if a frame on the stack has caught it.
+#
+# What remains: if a task has caught its cancellation and left the `except` without `uncancel()`, a
+# decorated function takes it for a cancellation of its first try. trio has no such count: in a
+# cancelled scope of trio the wait before the next try is cancelled.
+
+
+def current_task() -> Any:
+    """Return the task of asyncio that runs the caller, or `None`."""
+    try:
+        return sys.modules["asyncio"].current_task()
+    except (LookupError, AttributeError, RuntimeError):  # as in `running`, or no loop is running
+        return None
+
+
+def cancelled_since(task: Any, failure: BaseException | None = None) -> Callable[[], int]:
+    """Return a function that returns whether `task`, the current one, was cancelled since now.
+
+    With the failure of the first try of a call: since the beginning of the call.
+    """
+    cancelling: Callable[[], int] = getattr(task, "cancelling", int)
+    before = cancelling()
+    if before == 0 or not (failure is None or caught_by_a_caller(failure)):
+        return cancelling
+    return lambda: cancelling() > before
+
+
+def caught_by_a_caller(failure: BaseException) -> bool:
+    """Return whether the cancellation nearest to a failure was caught by a frame on the stack."""
+    stack: list[FrameType] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        stack.append(frame)
+        frame = frame.f_back
+    cancelled: Any = sys.modules["asyncio"].CancelledError
+    outside, seen = False, set[int]()
+    error = failure.__context__
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        traceback = error.__traceback__
+        outside = outside or (traceback is not None and traceback.tb_frame in stack)
+        if isinstance(error, cancelled):
+            return outside
+        error = error.__context__
+    return False

@@ -181,6 +181,7 @@ def longer(kind: type[L], before: Ladder, last: Step) -> L:
     else:
         made._end = last.below(before._end)
         made._bound = last.bound(before._bound) if made._end is None else made._end
+        check_end(made._bound, before._bound)
     may_wait = (before._may_wait, False if before._end == 0 else last.may_wait)
     made._may_wait = True in may_wait or (None if None in may_wait else False)
     return made
@@ -236,6 +237,19 @@ def check_start(start: int, rung: int) -> None:
             f"A program that ends at {name_of(rung)} cannot continue with one that starts at "
             f"{name_of(start)}: start the second with at({name_of(rung)})"
             f"{instead if start > rung else ''}."
+        )
+
+
+def check_end(end: int, rung: int) -> None:
+    """Check that a program on `rung`, or below it, can continue to `end`.
+
+    Raises:
+        Misuse: `end` is higher.
+    """
+    if end > rung:
+        raise Misuse(
+            f"A program on {name_of(rung)} cannot continue to {name_of(end)}: nothing goes up a "
+            "ladder."
         )
 
 

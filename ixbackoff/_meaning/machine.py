@@ -82,8 +82,8 @@ def driven(
                 request = send(value) if failure is None else throw(failure)
                 failure = None
                 while True:
-                    if kind is not request.__class__:  # often the class is the same again
-                        kind = request.__class__
+                    if kind is not type(request):  # often the class is the same again
+                        kind = type(request)
                         if kind is Enter:
                             request = request.task
                             break

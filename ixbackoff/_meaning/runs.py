@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .._limits.breakers import CircuitBreaker
-from .._limits.deadlines import Expired, Limit
+from .._limits.deadlines import Expired, Limit, time_around
 from .._limits.events import Run
 from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, NotBefore, Predicate
-from .._words.reasons import NOTE, TRIES, Reason, Story, asked_too_long, story_note
+from .._words.reasons import (
+    CANCELLED,
+    NOTE,
+    TRIES,
+    Reason,
+    Story,
+    add_note,
+    asked_too_long,
+    story_note,
+)
 from .._words.rungs import DEEPEST, ENDLESS, name_of
 from .._words.verdicts import is_transient, judge
 from .._words.vocabulary import Delay, delay
@@ -67,6 +77,7 @@ class ProgramRun(Run):
         wait: the current wait.
         not_waited: the exception that a wait raised, if one did.
         refused: why the run refused its last wait, if it did.
+        cancelled: whether the task was cancelled since the run began; `None` if it is not awaited.
         unchosen: the failure that ended the retry because `on` does not choose it.
         unchosen_note: the note for that failure.
         retries: the number of waits after a failure.
@@ -102,6 +113,7 @@ class ProgramRun(Run):
     wait: Delay | None = None
     not_waited: BaseException | None = None
     refused: Reason | None = None
+    cancelled: Callable[[], int] | None = None
     unchosen: BaseException | None = None
     unchosen_note = ""
     expired: Expired | None = None
@@ -221,10 +233,12 @@ class ProgramRun(Run):
 
         Raises:
             Misuse: `failure` hides the error of a nested program.
+            Exception: the failure itself; the task was cancelled, or the run around this one
+                leaves no time for the wait and another try.
         """
         try:
-            if REFUSED and (around := RUNNING.get())[0] is not None:
-                check_not_refused(around, failure)
+            if REFUSED and (mark := RUNNING.get())[0] is not None:
+                check_not_refused(mark, failure)
             seconds = after(failure, k, self.shortest)
             if seconds is None:
                 if asked_too_long(failure):
@@ -232,6 +246,15 @@ class ProgramRun(Run):
                 return None
             if chosen.__class__ is NotBefore and chosen > seconds:
                 seconds = float(chosen)
+            if failure is not None and self.cancelled is not None and self.cancelled():
+                self.refused = "cancelled"
+                add_note(failure, CANCELLED)
+                raise failure
+            around = time_around()
+            if failure is not None and around is not None and around.refuses(seconds):
+                self.refused = "no time left"
+                add_note(failure, around.late)
+                raise failure
             self.shortest = seconds
             self.wait = delay(seconds, rung, failure, self)
         except BaseException as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._limits.breakers import CircuitBreaker, guarded_twice
 from .._limits.budgets import RetryBudget, budgeted
-from .._limits.deadlines import LEFT, Expired, Limit, checked_seconds
+from .._limits.deadlines import Expired, Limit, checked_seconds, time_around
 from .._limits.nesting import check_begun
 from .._limits.observers import current_observer, with_events
 from .._limits.stopping import checked_stop, stoppable
@@ -555,8 +555,8 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
         DeadlineExceeded: the deadline passed, even if the attempt has caught the failure, or
             `seconds` is 0 or less.
     """
-    outer = LEFT.get()
-    if outer is not None and not outer.over:
+    outer = time_around()
+    if outer is not None:
         seconds = min(seconds, outer.seconds)
     now: float = yield CLOCK
     limit = Limit(now, seconds, whole=place.__class__ is ProgramRun)

@@ -18,7 +18,7 @@ from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
 from .._words.failures import Predicate
 from .._words.rungs import ENDLESS, name_of, position
 from .._words.vocabulary import Delay
-from .chains import Chain, Ladder, Position, Step, check_start
+from .chains import Chain, Ladder, Position, Step, check_end, check_start
 from .defaults import USUAL
 
 if TYPE_CHECKING:
@@ -146,11 +146,9 @@ class JoiningStep(Step):
     def below(self, rung: Position) -> Position:
         if rung is not None and self.start is not None:
             check_start(self.start, rung)
-        if rung is not None and self.end is not None and self.end > rung:
-            raise Misuse(
-                f"A program on {name_of(rung)} cannot continue to {name_of(self.end)}: nothing "
-                "goes up a ladder."
-            )
+        highest = self.start if rung is None else rung
+        if highest is not None and self.end is not None:
+            check_end(self.end, highest)
         return self.end
 
     def bound(self, rung: int) -> int:
@@ -370,7 +368,10 @@ def annotated(function: Any) -> tuple[Position, Position]:
     >>> annotated(ask), annotated(lambda answer: ...)
     ((2, 0), (None, None))
     """
-    hints: Any = getattr(function, "__annotations__", None)
+    try:
+        hints: Any = getattr(function, "__annotations__", None)
+    except NameError:  # from Python 3.14 on: a name that only a type checker knows
+        return None, None
     hint: Any = hints.get("return") if hints and hints.__class__ is dict else None
     if hint is None:
         return None, None

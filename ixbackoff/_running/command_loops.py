@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from .._limits.breakers import checked_breaker
 from .._limits.budgets import RetryBudget
 from .._limits.deadlines import checked_seconds, time_limit
+from .._limits.eventloop import cancelled_since, current_task
 from .._limits.nesting import REFUSED, begin, carries_mark, check_not_refused
 from .._meaning.chains import Ladder
 from .._meaning.defaults import USUAL, Defaults, checked_longest
@@ -56,6 +57,7 @@ async def run_async(program: Ladder, interpreter: AnyInterpreter, how: Defaults)
     stream = unrolled(program, how, interpreter._in_place, state, observed=True)
     if program._may_wait is False:
         return await answered_async(stream, handlers)
+    state.cancelled = cancelled_since(current_task())
     return await alone_async(stream, handlers, state)
 
 

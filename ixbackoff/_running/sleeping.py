@@ -98,13 +98,13 @@ def pause_in_loop(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def awaitable() -> Callable[[float], Awaitable[object]]:
-    """Return the function that sleeps in the event loop of the caller.
+def awaitable(task: object = None) -> Callable[[float], Awaitable[object]]:
+    """Return the function that sleeps in the event loop of the caller, whose task may be given.
 
     Raises:
         Misuse: neither asyncio nor trio is running.
     """
-    asyncio, trio = running()
+    asyncio, trio = running() if task is None else (sys.modules["asyncio"], None)
     library = asyncio or trio
     if library is None:
         raise Misuse("Waiting needs asyncio or trio, and neither is running.")

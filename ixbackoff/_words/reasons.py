@@ -33,7 +33,7 @@ Reason: TypeAlias = Literal[
 - "misuse": the program has to be changed.
 - "parked": it is durable, and no process holds it during its wait; it continues after the wait.
 - "cancelled": an exception that is not an `Exception` ended it: cancellation, Ctrl-C, the close of
-  a generator.
+  a generator. Or its task was cancelled in a try, which raised a failure in place of that.
 """
 
 NOTE = "ixbackoff:"
@@ -41,6 +41,8 @@ NOTE = "ixbackoff:"
 
 TRIES = f"{NOTE} tries:"
 TOO_LONG = f"{NOTE} not tried again: the service asks for"
+
+CANCELLED = f"{NOTE} not tried again: the task was cancelled"
 
 
 class Story(Value):

@@ -67,6 +67,12 @@ class Nat(metaclass=RungType):
             )
         super().__init_subclass__()
 
+
+class _Exact:
+    """A base beside `Nat`, so that a `type[Nat]` is no `Rung`: it could be any of them."""
+
+    __slots__ = ()
+
     @classmethod
     def exactly(cls) -> Exactly[Self]:
         """Show type checkers the exact type of a rung; nothing calls this."""
@@ -88,7 +94,7 @@ class Rung(Protocol[R_rung]):
 
 
 @final
-class Z(Nat, only_Z_Succ_and_Forever_are_rungs=_Seal):
+class Z(Nat, _Exact, only_Z_Succ_and_Forever_are_rungs=_Seal):
     """The last rung: no wait is left."""
 
     __slots__ = ()
@@ -98,7 +104,7 @@ class Z(Nat, only_Z_Succ_and_Forever_are_rungs=_Seal):
 
 
 @final
-class Succ(Nat, Generic[P_inner], only_Z_Succ_and_Forever_are_rungs=_Seal):
+class Succ(Nat, _Exact, Generic[P_inner], only_Z_Succ_and_Forever_are_rungs=_Seal):
     """One rung above `P_inner`: one more wait is left."""
 
     __slots__ = ()
@@ -110,7 +116,7 @@ class Succ(Nat, Generic[P_inner], only_Z_Succ_and_Forever_are_rungs=_Seal):
 
 
 @final
-class Forever(Nat, only_Z_Succ_and_Forever_are_rungs=_Seal):
+class Forever(Nat, _Exact, only_Z_Succ_and_Forever_are_rungs=_Seal):
     """The rung of a ladder without end: `.retry` there continues until it succeeds.
 
     The waits are those of a ladder from `N20`, and then the last of them again and again. Only

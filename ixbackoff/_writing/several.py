@@ -20,17 +20,21 @@ A3 = TypeVar("A3")
 A4 = TypeVar("A4")
 A5 = TypeVar("A5")
 A6 = TypeVar("A6")
+A7 = TypeVar("A7")
+A8 = TypeVar("A8")
 E = TypeVar("E")
 E2 = TypeVar("E2")
 E3 = TypeVar("E3")
 E4 = TypeVar("E4")
 E5 = TypeVar("E5")
 E6 = TypeVar("E6")
+E7 = TypeVar("E7")
+E8 = TypeVar("E8")
 A_co = TypeVar("A_co", covariant=True)
 E_co = TypeVar("E_co", covariant=True)
 
 
-class First(Value, Generic[A]):
+class First(Value, Generic[A_co]):
     """The answer of the first effect of `first_of` that succeeded.
 
     Attributes:
@@ -41,7 +45,7 @@ class First(Value, Generic[A]):
     __slots__ = ("index", "answer")
     __match_args__ = ("index", "answer")
 
-    def __init__(self, index: int, answer: A) -> None:
+    def __init__(self, index: int, answer: A_co) -> None:
         self.index = index
         self.answer = answer
 
@@ -150,6 +154,29 @@ def all_of(
     sixth: CommandOrAttempt[E6, A6],
     /,
 ) -> Attempt[E | E2 | E3 | E4 | E5 | E6, tuple[A, A2, A3, A4, A5, A6]]: ...
+@overload
+def all_of(
+    first: CommandOrAttempt[E, A],
+    second: CommandOrAttempt[E2, A2],
+    third: CommandOrAttempt[E3, A3],
+    fourth: CommandOrAttempt[E4, A4],
+    fifth: CommandOrAttempt[E5, A5],
+    sixth: CommandOrAttempt[E6, A6],
+    seventh: CommandOrAttempt[E7, A7],
+    /,
+) -> Attempt[E | E2 | E3 | E4 | E5 | E6 | E7, tuple[A, A2, A3, A4, A5, A6, A7]]: ...
+@overload
+def all_of(
+    first: CommandOrAttempt[E, A],
+    second: CommandOrAttempt[E2, A2],
+    third: CommandOrAttempt[E3, A3],
+    fourth: CommandOrAttempt[E4, A4],
+    fifth: CommandOrAttempt[E5, A5],
+    sixth: CommandOrAttempt[E6, A6],
+    seventh: CommandOrAttempt[E7, A7],
+    eighth: CommandOrAttempt[E8, A8],
+    /,
+) -> Attempt[E | E2 | E3 | E4 | E5 | E6 | E7 | E8, tuple[A, A2, A3, A4, A5, A6, A7, A8]]: ...
 # Without this overload, type checkers would take the answers of `all_of(*effects)` for a list.
 @overload
 def all_of(
@@ -159,7 +186,8 @@ def all_of(*effects: Any) -> Attempt[Any, Any]:
     """Perform all effects concurrently; the first failure ends the others.
 
     The answers are in the order of the effects: a tuple for `all_of(a, b)`, a list for
-    `all_of([a, b])`. The fault tolerant shell has this as `forall`.
+    `all_of([a, b])`. The fault tolerant shell has this as `forall`. Type checkers know the types of
+    up to eight different effects; nest `all_of` for more.
 
     Each effect has its own thread in `run`, and its own task in `run_async`. A thread cannot be
     cancelled from outside: in `run` the other effects end at their next command, and then the

@@ -109,7 +109,7 @@ class Engine(Generic[E]):
     def __init__(
         self,
         interpreter: Interpreter[E] | AsyncInterpreter[E],
-        *workflows: Workflow[..., Any, E],
+        *workflows: Workflow[..., Any, E, Any],
         database: str = DATABASE,
         concurrency: int | None = None,
         hold: float = 60.0,
@@ -151,7 +151,7 @@ class Engine(Generic[E]):
         self.store.close()
 
     def start(
-        self, workflow: Workflow[P, A, E], /, *args: P.args, **kwargs: P.kwargs
+        self, workflow: Workflow[P, A, E, Any], /, *args: P.args, **kwargs: P.kwargs
     ) -> WorkflowHandle[A]:
         """Start a run of a workflow with these arguments.
 
@@ -164,7 +164,7 @@ class Engine(Generic[E]):
     def start_with_id(
         self,
         id: str,  # noqa: A002
-        workflow: Workflow[P, A, E],
+        workflow: Workflow[P, A, E, Any],
         /,
         *args: P.args,
         **kwargs: P.kwargs,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._limits.budgets import REFUSED, Account
 from .._limits.deadlines import time_limit
+from .._limits.eventloop import cancelled_since, current_task
 from .._limits.nesting import REFUSED as NESTED
 from .._limits.nesting import begin, carries_mark, check_not_refused
 from .._limits.observers import events_of_parts, watched
@@ -379,11 +380,14 @@ class Performer:
             if handler.__class__ is not Awaited:
                 return self.outcome(command, line, again)()
             token = CURRENT.set(current)
+            cancelled = cancelled_since(current_task())
             try:
                 limit, answer = time_limit(), handler.handler(command)
                 answer = await (answer if limit is None else with_timeout(limit, answer))
                 return line.entry(a=encode(answer))
             except Exception as error:
+                if cancelled():  # the handler has turned it into a failure of its own
+                    raise asyncio.CancelledError from error
                 return failed(line, error)
             except (asyncio.CancelledError, GeneratorExit):
                 raise

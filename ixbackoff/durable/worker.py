@@ -48,7 +48,7 @@ from .store import (
 from .workerlocks import FileLock, ServerLock, WorkerLock
 from .workflows import Workflow, fingerprint
 
-AnyWorkflow: TypeAlias = Workflow[Any, Any, Any]
+AnyWorkflow: TypeAlias = Workflow[Any, Any, Any, Any]
 
 LOGGER = getLogger("ixbackoff")
 DBOS_LOGGER = getLogger("dbos")

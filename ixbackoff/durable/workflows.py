@@ -14,7 +14,7 @@ from .._meaning.names import name_of_part
 from .._meaning.pieces import parts
 from .._meaning.steps import Guarded
 from .._words.commands import Misuse, is_coroutine_function
-from .._words.rungs import Z, name_of
+from .._words.rungs import Nat, Z, name_of
 from .._writing.programs import Program
 from ..schedules.kinds import Schedule, check_schedule
 from .digests import name_of_function
@@ -27,11 +27,12 @@ A = TypeVar("A")
 E = TypeVar("E")
 A_co = TypeVar("A_co", covariant=True)
 E_co = TypeVar("E_co", covariant=True)
+I = TypeVar("I", bound=Nat)  # noqa: E741
 
 DIGITS = 16
 
 
-class Workflow(Generic[P, A_co, E_co]):
+class Workflow(Generic[P, A_co, E_co, I]):
     """A function that makes a program, under a name that the database stores; `durable` makes it.
 
     Attributes:
@@ -39,13 +40,13 @@ class Workflow(Generic[P, A_co, E_co]):
     """
 
     def __init__(
-        self, function: Callable[P, Program[Any, Z, A_co, E_co]], name: str, how: tuple[Any, ...]
+        self, function: Callable[P, Program[I, Z, A_co, E_co]], name: str, how: tuple[Any, ...]
     ) -> None:
         self._function = function
         self._how = how
         self.name = name
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Program[Any, Z, A_co, E_co]:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Program[I, Z, A_co, E_co]:
         """Make the program; `workflow(...).run(live())` runs it without an engine."""
         return self._function(*args, **kwargs)
 
@@ -84,7 +85,7 @@ def durable(
     schedule: Schedule | None = None,
     within: float | timedelta | None = None,
     budget: RetryBudget | None = None,
-) -> Callable[[Callable[P, Program[Any, Z, A, E]]], Workflow[P, A, E]]:
+) -> Callable[[Callable[P, Program[I, Z, A, E]]], Workflow[P, A, E, I]]:
     """Make a workflow of a function that returns a program, for an `Engine` to run durably.
 
     >>> from ixbackoff import N3, Z, Call, Delay, Program, at, call
@@ -119,7 +120,7 @@ def durable(
     if given[0] is not None and (not isinstance(given[0], str) or not given[0]):
         raise Misuse(f"durable(name={name!r}): give a string that is not empty.")
 
-    def made(function: Callable[P, Program[Any, Z, A, E]]) -> Workflow[P, A, E]:
+    def made(function: Callable[P, Program[I, Z, A, E]]) -> Workflow[P, A, E, I]:
         made_of: object = function
         if not callable(made_of) or is_coroutine_function(made_of):
             raise Misuse(f"@durable() of {function!r}: give a function that returns a program.")

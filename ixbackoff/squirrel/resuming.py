@@ -37,7 +37,7 @@ DIGITS = 12
 NAME = 60  # characters of a host in the id of a run
 SHORT = 0.05  # seconds: a resumed wait is not shown if it has fewer left
 
-Keeping: TypeAlias = Workflow[[Resource, Places, float, float], Kept, Row | Delay]
+Keeping: TypeAlias = Workflow[[Resource, Places, float, float], Kept, Row | Delay, N3]
 
 
 class Arguments(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar, cast, overload
+from typing import Any, Generic, Never, TypeAlias, TypeVar, cast, overload
 
 from .._words.checks import finite
 from .._words.commands import Command
@@ -12,6 +12,10 @@ from .._words.commands import Command
 __tracebackhide__ = True
 
 A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
+F = TypeVar("F", bound=BaseException)
+# pyright would infer `A` from the failures that stand before the first value: `F` takes those.
+Scripted: TypeAlias = F | A | BaseException
 C = TypeVar("C", bound=Command[Any])
 
 
@@ -86,7 +90,7 @@ def takes(seconds: float, answer: A) -> A:
     return cast("A", DelayedAnswer(seconds, answer))
 
 
-class Answers(Generic[A]):
+class Answers(Generic[A_co]):
     """A handler with scripted answers; `answers` and `always` make it.
 
     Attributes:
@@ -95,22 +99,26 @@ class Answers(Generic[A]):
 
     __slots__ = ("forever", "left")
 
-    def __init__(self, script: tuple[A | BaseException, ...], forever: bool) -> None:
+    def __init__(self, script: tuple[A_co | BaseException, ...], forever: bool) -> None:
         self.left: deque[Any] = deque(script)
         self.forever = forever
 
-    def __call__(self, command: Command[Any]) -> A:
+    def __call__(self, command: Command[Any]) -> A_co:
         if not self.left:
             raise Unscripted(f"no answer is left for {command!r}")
         script = self.left
-        return cast("A", given_by(script[0] if self.forever else script.popleft(), command))
+        return cast("A_co", given_by(script[0] if self.forever else script.popleft(), command))
 
     def unused(self) -> list[str]:
         """List the answers that the program should have used and did not."""
         return [] if self.forever else [repr(answer) for answer in self.left]
 
 
-def answers(*script: A | BaseException) -> Answers[A]:
+@overload
+def answers(*script: BaseException) -> Answers[Never]: ...
+@overload
+def answers(*script: Scripted[F, A]) -> Answers[A]: ...
+def answers(*script: Any) -> Answers[Any]:
     """Make a handler that answers the first command with the first answer, and so on.
 
     An answer is a value, an exception to raise, or a result of `computed` or `takes`.
@@ -126,7 +134,11 @@ def answers(*script: A | BaseException) -> Answers[A]:
     return Answers(script, forever=False)
 
 
-def always(answer: A | BaseException) -> Answers[A]:
+@overload
+def always(answer: BaseException) -> Answers[Never]: ...
+@overload
+def always(answer: Scripted[F, A]) -> Answers[A]: ...
+def always(answer: Any) -> Answers[Any]:
     """Make a handler that answers every command with the same answer.
 
     >>> from ixbackoff import call

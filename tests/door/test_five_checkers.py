@@ -135,6 +135,7 @@ ORDINARY = re.compile(
     r'"(?:page|page_async|fetch|Copy|first_of|finagle|seeded|aws_polling)"'
     r'|"GetETag" has no attribute|"str" has no attribute|\(actual type "(?:None|bytes)"'
     r'|type "(?:bytes|str|int|list\[\w+\]|tuple\[[\w, ]+\]|First\[\w+\]|Coroutine\[.*bytes\])"'
+    r'|type "Backoff\[Nat\]"'
     r'|got "str", expected "int"|"Exponential" has no attribute|final attribute "base"'
     r'|List item 0 has|try using Literal|Argument "(?:nested|until)"|abstract class "Empty"'
     r'|(?:of|for "start" of) "(?:Model|Engine)"|Sequence\[Surprise\]|Argument 1 to "dies"'
@@ -191,6 +192,7 @@ def is_a_double(one: Error | str) -> bool:
     return isinstance(one, Error) and (
         one.code == "return-value"
         or "exit__" in one.message
+        or 'to "backoff" has incompatible type "Callable' in one.message
         or one.file.endswith("wrong_not_a_rung.py")  # calls a function under a bare @backoff
         # one call with several wrong arguments
         or one.file.endswith(("wrong_no_such_option.py", "a_breaker_that_cannot_be.py"))

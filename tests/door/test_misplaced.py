@@ -17,6 +17,24 @@ from ixbackoff.testing import Virtual
 {line}
 """
 SAID = [
+    (
+        "first_of([get, count])",
+        'Argument 1 to "first_of" has incompatible type "list[object]"; expected '
+        '"Iterable[CommandOrAttempt[Never, Never]]"',
+        "The effects in this list differ, and their common type is object.",
+    ),
+    (
+        "all_of(mixed)",
+        'Argument 1 to "all_of" has incompatible type "list[AnyCommand]"; expected '
+        '"Iterable[CommandOrAttempt[Never, Never]]"',
+        "The effects in this list differ, and their common type is AnyCommand.",
+    ),
+    (
+        "at(N3).retry(all_of(a, b, a, b, a, b, a, b, a)).run(interpreter)",
+        'Argument 1 to "run" of "Program" has incompatible type "Interpreter[Get | Count]"; '
+        'expected "Interpreter[object]"',
+        "To mypy, the commands of more than eight different effects are object.",
+    ),
     ("Delay(2)", 'Missing positional argument "_sealed" in call to "Delay"', "only the ladder"),
     (
         "Exponential(1, max=60)",

@@ -21,6 +21,21 @@ WRONG = [
     ("async def f(): ...\n\nbackoff(N3).program(f)", "wrong-arguments", 5),
     ("async def f(): ...\nslow = backoff(N3)\nslow.program(f)", "wrong-arguments", 5),
     (
+        "def r(a: str) -> bool: ...\n@backoff(N3, until=r)\ndef f() -> int: ...",
+        "wrong-arguments",
+        4,
+    ),
+    (
+        "@backoff(N3, until=r)\nasync def f() -> str | None: ...\ndef r(a: str) -> bool: ...",
+        "wrong-arguments",
+        3,
+    ),
+    (
+        "def r(a: int, /) -> bool: ...\n@backoff(N3, until=r)\ndef f() -> list[int]: ...",
+        "wrong-arguments",
+        4,
+    ),
+    (
         "@backoff(N3)\ndef f(): ...\n@backoff(FOREVER)\ndef g():\n    return [f()]",
         "retry-in-a-retry",
         7,
@@ -42,6 +57,14 @@ RIGHT = [
     "@backoff(N3)\ndef f(): ...\n@backoff(N3, nested='once')\ndef g():\n    f()",
     "@backoff(N3)\ndef f(): ...\ndef g():\n    f()",
     "@backoff(N3)\ndef f(): ...\n@backoff(N3)\ndef g():\n    return lambda: f()",
+    "def r(a: float | None) -> bool: ...\n@backoff(N3, until=r)\ndef f() -> int | None: ...",
+    "def r(a: object) -> bool: ...\n@backoff(N3, until=r)\ndef f() -> int: ...",
+    "def r(a: Job) -> bool: ...\n@backoff(N3, until=r)\ndef f() -> str: ...",
+    "def r(a: str) -> bool: ...\n@backoff(N3, until=r)\ndef f(): ...",
+    "def r(a: list[str]) -> bool: ...\n@backoff(N3, until=r)\ndef f() -> list[str]: ...",
+    "def r() -> bool: ...\n@backoff(N3, until=r)\ndef f() -> str: ...",
+    "@backoff(N3, until=r)\ndef f() -> str: ...",
+    "def r(a: str) -> bool: ...\n@backoff(N3, on=r)\ndef f() -> int: ...",
 ]
 HEAD = "from ixbackoff import FOREVER, N0, N3, attempt, backoff\n\n"
 

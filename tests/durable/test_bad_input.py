@@ -69,7 +69,7 @@ def test_an_argument_of_an_engine(arguments: Any, settings: Any, said: str, tmp_
         Engine(*arguments, **({"database": url_in(tmp_path)} | settings))
 
 
-def made(program: Any) -> Workflow[Any, Any, Any]:
+def made(program: Any) -> Workflow[Any, Any, Any, Any]:
     @durable(name="made")
     def workflow() -> Any:
         return program

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from ixbackoff import N2, N3, Constant, Diverged, Interpreter, NotReady, at
 from ixbackoff._meaning.defaults import Defaults
-from ixbackoff.durable.journal import Line
-from ixbackoff.live import live
+from ixbackoff.durable.journal import Line, RunLost
+from ixbackoff.durable.performing import run_durably
+from ixbackoff.live import live, live_async
 
 from ..support.durable.journals import Memory, durably
 from ..support.ways.programs import Ask
@@ -81,3 +83,30 @@ def test_a_wait_that_differs_from_the_recorded_one_diverges(rung: Any, schedule:
     with pytest.raises(Diverged, match="at 1 it issued"):
         durably(at(rung).retry(Ask("a")), busy.interpreter, Defaults(schedule), journal)
     assert busy.calls == 0
+
+
+def test_a_failure_in_place_of_a_cancellation_is_not_recorded() -> None:
+    asked: list[int] = []
+
+    async def answer(_: Ask) -> int:
+        asked.append(1)
+        try:
+            await asyncio.sleep(5 if len(asked) == 1 else 0)
+        except asyncio.CancelledError:
+            raise ConnectionError from None
+        return 7
+
+    interpreter = live_async() | Ask.awaited_by(answer)
+    program, how = at(N3).retry(Ask("a")), Defaults(Constant(0.0))
+    journal = Memory()
+
+    async def cancelled() -> None:
+        task = asyncio.ensure_future(run_durably(program, how, interpreter, journal, 7))
+        await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(RunLost):
+            await task
+
+    asyncio.run(cancelled())
+    assert (len(asked), journal.kept) == (1, [])
+    assert durably(program, interpreter, how, Memory(journal.kept)) == 7

@@ -8,16 +8,19 @@ from typing import Any
 import pytest
 
 from ixbackoff import (
+    FOREVER,
     N0,
     N1,
     N2,
     N3,
+    Backoff,
     Call,
     CallAsync,
     Delay,
     Exponential,
     Log,
     Misuse,
+    Nat,
     NotReady,
     RetryBudget,
     answered_by,
@@ -33,7 +36,34 @@ from ixbackoff.testing import Virtual, always, answers
 from ..support.ids import shown
 
 SHORT = Constant(0.0001)
+RUNGS: dict[str, type[Nat]] = {"test": N0, "one": N1, "many": N3, "worker": FOREVER}
 done = backoff(N3, schedule=SHORT, until=lambda answer: answer == "done")
+
+
+@pytest.mark.parametrize(("setting", "tries"), [("test", 1), ("one", 2), ("many", 4)])
+def test_a_setting_chooses_the_rung(setting: str, tries: int) -> None:
+    handler = answers(*[NotReady() for _ in range(9)])
+
+    @backoff(RUNGS[setting], schedule=SHORT)
+    def page(name: str) -> str:
+        return handler(call(str, name))
+
+    with pytest.raises(NotReady):
+        page("a")
+    assert 9 - len(handler.left) == tries
+    chosen: Backoff[Nat] = backoff(RUNGS[setting])
+    program = chosen.program(page, "a")
+    assert (program.start, program.ends_at, chosen.rung_name) == (tries - 1, 0, f"N{tries - 1}")
+    assert plan(program).wait_count == tries - 1
+
+
+def test_the_program_of_a_chosen_rung_follows_none_that_ends_elsewhere() -> None:
+    program: Any = backoff(RUNGS["one"]).program(str, "a")
+    rungs: list[Any] = [N0, N2, N3, FOREVER]
+    for rung in rungs:
+        with pytest.raises(Misuse, match="cannot continue with one that starts at N1"):
+            at(rung) >> program
+    assert (at(N1) >> program).ends_at == 0
 
 
 def test_an_answer_that_is_not_wanted_is_asked_for_again() -> None:

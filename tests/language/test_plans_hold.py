@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import pytest
@@ -10,22 +11,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ixbackoff import (
+    FOREVER,
     N0,
     N1,
     N2,
     N3,
+    N20,
     Constant,
     Exponential,
     Fibonacci,
+    Misuse,
+    Nat,
     NotReady,
     Program,
     ServerError,
+    Succ,
     at,
     plan,
 )
 from ixbackoff._meaning.machine import driven
 from ixbackoff._meaning.runs import ProgramRun
 from ixbackoff._meaning.semantics import attempted, chained
+from ixbackoff._words.rungs import name_of, position
 from ixbackoff._words.vocabulary import Delay
 from ixbackoff.testing import Virtual, always, answers
 
@@ -146,6 +153,65 @@ def climbs(_: object) -> Program[N1, N3, None, Any]:
 def test_nothing_goes_up_through_the_type_of_a_function() -> None:
     with pytest.raises(TypeError, match="cannot continue to N3: nothing goes up a ladder"):
         at(N1).bind(climbs)
+
+
+def returning(start: Any, end: Any) -> Any:
+    """Make a function whose annotation names two rungs, or something else in their places."""
+
+    def made(_: object) -> Any:
+        return at(N1).end()
+
+    program: Any = Program
+    made.__annotations__["return"] = program[start, end, Any, Any]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("start", "end"), [(N3, N3), (N2, N3), (FOREVER, N3), (Any, N3), (Nat, N2), (N1, FOREVER)]
+)
+def test_nothing_goes_up_behind_a_function_whose_rungs_are_unknown(start: Any, end: Any) -> None:
+    behind = at(N1).bind(lambda _: at(N1).end())
+    for step in (behind.bind, behind.or_bind):
+        with pytest.raises(Misuse, match=rf"cannot continue to {name_of(position(end))}: nothing"):
+            step(returning(start, end))
+
+
+def test_nothing_is_stated_above_where_a_program_can_stand() -> None:
+    with pytest.raises(Misuse, match="A program on N1 cannot continue to N3: nothing goes up"):
+        at(N1).bind(lambda _: at(N1).end()).at(N3)  # type: ignore[arg-type]
+
+
+@given(st.data())
+def test_a_wrong_annotation_is_a_misuse_or_changes_nothing(data: st.DataObject) -> None:
+    rungs = st.sampled_from([N0, N1, N2, N3, N20, FOREVER, Any, Nat, int, "x", Succ[N20], None])
+    program: Any = at(data.draw(st.sampled_from([N0, N1, N3, N20, FOREVER])))
+    try:
+        for _ in range(data.draw(st.integers(1, 4))):
+            function: Any = lambda _: at(N1).end()  # noqa: E731
+            if data.draw(st.booleans()):
+                function = returning(data.draw(rungs), data.draw(rungs))
+            program = getattr(program, data.draw(st.sampled_from(["bind", "or_bind"])))(function)
+        program = program.retry(Ask("x"))
+    except Misuse:
+        return
+    assert str(plan(program))
+    with suppress(Misuse):
+        program.run(Virtual(Ask.handled_by(always(1))).interpreter)
+
+
+class Lazy:
+    """A function whose annotations name what only a type checker knows, as on Python 3.14."""
+
+    @property
+    def __annotations__(self) -> Any:  # type: ignore[override]
+        raise NameError("name 'Row' is not defined")
+
+    def __call__(self, _: object) -> Program[N1, N0, None, Any]:
+        return at(N1).end()
+
+
+def test_an_annotation_that_cannot_be_evaluated_is_none() -> None:
+    at(N1).bind(Lazy()).run(Virtual(Ask.handled_by(always(1))).interpreter)
 
 
 def test_a_program_that_stands_elsewhere_than_it_says_is_refused() -> None:

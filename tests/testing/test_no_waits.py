@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from ixbackoff import FOREVER, N1, N3, Misuse, NotReady, ServerError, at, backoff, call
 from ixbackoff._running.sleeping import SWITCHES
 from ixbackoff.live import live, live_async
+from ixbackoff.observing import WaitBegan, observed
 from ixbackoff.schedules import Constant
 from ixbackoff.testing import no_waits
 from ixbackoff.testing.switches import NoRealWaits
@@ -260,12 +261,14 @@ def test_a_task_that_was_cancelled_before_its_wait_is_cancelled_in_it() -> None:
         async def cancelled() -> None:
             nonlocal tries
             tries += 1
-            task = asyncio.current_task()
-            assert task is not None
-            task.cancel()
             raise NotReady
 
-        with pytest.raises(asyncio.CancelledError):
+        def cancel(event: Any) -> None:
+            task = asyncio.current_task()
+            if isinstance(event, WaitBegan) and task is not None:
+                task.cancel()
+
+        with observed(cancel), pytest.raises(asyncio.CancelledError):
             await asyncio.create_task(cancelled())
         assert tries == 1
 

@@ -11,7 +11,10 @@ import pytest
 from ..support.checkers.typecheckers import CHECKERS, MYPY, PYREFLY, PYRIGHT, TY, ZUBAN, Checker
 
 pytestmark = pytest.mark.slow
-HEAD = """from ixbackoff import N2, N3, Do, Download, Interpreter, Log, at, attempt
+HEAD = """from collections.abc import Iterator
+
+from ixbackoff import N1, N2, N3, N17, N18, Backoff, Do, Download, Interpreter, Log, Program, at
+from ixbackoff import attempt, backoff
 
 get = Download("http://localhost/a", "a")
 """
@@ -20,6 +23,12 @@ programs[0].wait()
 named = {"a": at(N3).retry(get), "b": at(N2).retry(get)}
 named["a"].wait()
 """
+RUNGS = "rungs = [N1, N3]\nat(N3) >> backoff(rungs[0]).program(print)\n"
+CLAIMED = "claimed: Backoff[N3] = backoff(N3 if input() else N1)\n"
+YIELDED = """def yielded() -> Iterator[Program[N18, N18]]:
+    yield at(N17)
+"""
+MAPPED = "at(N3).do(get).map(lambda none: none.size)\n"
 UNHANDLED = "at(N3).retry(get).run(Log.handled_by(print))\n"
 LOOPED = "looped = at(N3).do(get)\nfor _ in range(5):\n    looped = looped.backoff()\n"
 ANSWERED = """@attempt
@@ -48,6 +57,10 @@ def errors(checker: Checker, text: str, folder: Path) -> int:
     ("blind", "seeing", "text"),
     [
         pytest.param(DEFAULT, STRICT, LISTED, id="pyright: lists and dicts"),
+        pytest.param(DEFAULT, STRICT, RUNGS, id="pyright: lists of rungs"),
+        pytest.param(DEFAULT, MYPY, YIELDED, id="pyright: deep rungs inside of another type"),
+        pytest.param(MYPY, DEFAULT, CLAIMED, id="mypy: one rung of two"),
+        pytest.param(ZUBAN, MYPY, MAPPED, id="zuban: the argument of a lambda"),
         pytest.param(TY, MYPY, UNHANDLED, id="ty: a missing handler"),
         pytest.param(UNTYPED, ZUBAN, LOOPED, id="zuban: a loop"),
         pytest.param(PYREFLY, MYPY, ANSWERED, id="pyrefly: the value of yield from"),

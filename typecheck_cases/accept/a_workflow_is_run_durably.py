@@ -36,6 +36,8 @@ def begin(standard: Interpreter[Delay | Log | Call[int]]) -> None:
     assert_type(engine.start_with_id("one", quiet).result(), None)
     assert_type(engine.start_many(add, {"a": 1, "b": 2}), list[durable.WorkflowHandle[int]])
     assert_type(tag("http://localhost").run(tags), str)
+    assert_type(tag("http://localhost"), Program[N3, N0, str, GetETag | Delay])
+    (at(N3).do(Log("first")) >> tag("http://localhost")).run(tags)
 
 
 async def begin_async(standard: AsyncInterpreter[Delay | Log]) -> None:

@@ -2,7 +2,7 @@
 
 from typing import assert_type
 
-from ixbackoff import N0, N3, Attempt, Call, Command, Delay, Do, Interpreter, Log, Z, at
+from ixbackoff import N0, N3, Attempt, Call, Command, CommandOrAttempt, Delay, Do, Interpreter, Log, Z, at
 from ixbackoff import Program, all_of, attempt, call, do
 
 
@@ -42,11 +42,21 @@ assert_type(
     Attempt[Count | GetETag | Log, tuple[int, int, str, int, None, str]],
 )
 assert_type(
-    all_of(Count(), Count(), Count(), Count(), Count(), Count(), Count()),
+    all_of(GetETag(), Count(), GetETag(), Count(), Log("a"), careful(), Count()),
+    Attempt[Count | GetETag | Log, tuple[str, int, str, int, None, str, int]],
+)
+assert_type(
+    all_of(GetETag(), Count(), GetETag(), Count(), Log("a"), careful(), Count(), Log("b")),
+    Attempt[Count | GetETag | Log, tuple[str, int, str, int, None, str, int, None]],
+)
+assert_type(
+    all_of(Count(), Count(), Count(), Count(), Count(), Count(), Count(), Count(), Count()),
     Attempt[Count, tuple[int, ...]],
 )
 assert_type(all_of(all_of(GetETag(), Count()), Log("a")), Attempt[GetETag | Count | Log, tuple[tuple[str, int], None]])
 
+mixed: list[CommandOrAttempt[GetETag | Count, str | int]] = [GetETag(), Count()]
+assert_type(all_of(mixed), Attempt[GetETag | Count, list[str | int]])
 some = [GetETag(), GetETag()]
 assert_type(all_of(some), Attempt[GetETag, list[str]])
 assert_type(all_of(*some), Attempt[GetETag, tuple[str, ...]])

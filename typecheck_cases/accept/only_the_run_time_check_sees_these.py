@@ -6,22 +6,23 @@ type of what a `Call` answers is not known when it runs, so two handlers cannot 
 
 from collections.abc import Generator
 from enum import Enum
-from typing import Any, NewType
+from typing import Any
 
 from ixbackoff import (
     FOREVER,
     N1,
     N3,
     N20,
+    Backoff,
     Call,
     Command,
     Download,
     Nat,
     Succ,
     at,
+    backoff,
 )
 
-Other = NewType("Other", Nat)
 fetch = Download("http://localhost/a", "a")
 high = bool("")
 
@@ -50,14 +51,6 @@ def a_rung_above_a_ladder_without_end() -> None:
     at(Succ[FOREVER])
 
 
-def the_base_of_all_rungs() -> None:
-    at(Nat)
-
-
-def a_rung_by_another_name() -> None:
-    at(Other)
-
-
 def a_rung_with_a_metaclass_of_its_own() -> None:
     class Number(Nat, Enum):
         ONE = 1
@@ -68,6 +61,11 @@ def a_rung_that_a_function_chooses() -> None:
         return N3 if high else N1
 
     at(chosen()) >> at(N3).wait()
+
+
+def a_backoff_that_claims_one_rung_of_two() -> None:
+    retrying: Backoff[N3] = backoff(N3 if high else N1)
+    at(N3) >> retrying.program(print)
 
 
 def a_generator_that_can_run_only_once() -> None:

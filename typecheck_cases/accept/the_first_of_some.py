@@ -6,6 +6,7 @@ from ixbackoff import (
     N3,
     Attempt,
     Command,
+    CommandOrAttempt,
     Delay,
     Do,
     First,
@@ -40,7 +41,14 @@ assert_type(
     first_of([careful(server) for server in servers], start=1, on=ValueError),
     Attempt[GetETag | Log | Pick, First[str]],
 )
+mixed: list[CommandOrAttempt[GetETag | Log, str | None]] = [GetETag("a"), Log("b"), careful("c")]
+assert_type(first_of(mixed), Attempt[GetETag | Log | Pick, First[str | None]])
+wider: First[str | None] = First(0, "a")
 won = at(N3).retry(first_of([do(GetETag("a")), careful("b")]))
+
+
+def shown(winner: First[object]) -> str:
+    return f"{winner.index}: {winner.answer}"
 
 
 def run(interpreter: Interpreter[GetETag | Log | Pick | Delay]) -> None:
@@ -48,3 +56,4 @@ def run(interpreter: Interpreter[GetETag | Log | Pick | Delay]) -> None:
     assert_type(winner, First[str])
     assert_type(winner.index, int)
     assert_type(winner.answer, str)
+    shown(winner)

@@ -9,8 +9,8 @@ def page(url: str) -> bytes:
 
 backoff(3)  # E: [arg-type]
 backoff()  # E: [call-arg]
-backoff(page)  # E: [arg-type]
-backoff(int)  # E: [arg-type]
+backoff(page)  # E: [arg-type] [type-var]
+backoff(int)  # E: [type-var]
 backoff("N3")  # E: [arg-type]
 backoff(None)  # E: [arg-type]
 backoff(N3, ConnectionError)  # E: [call-arg]
@@ -27,6 +27,6 @@ higher: Backoff[N5] = backoff(N3)  # E: [arg-type]
 Backoff(N3)  # E: [arg-type]
 
 
-@backoff  # E: [arg-type]
+@backoff  # E: [arg-type] [type-var]
 def without_a_rung(url: str) -> bytes:
     return url.encode()

@@ -41,3 +41,5 @@ def begin(standard: Interpreter[Delay | Log]) -> None:
     durable.Engine(standard, tag)  # E: [misc]
     without = durable.Engine(standard, quiet)
     without.start(tag, "http://localhost")  # E: [arg-type]
+    at(N2).do(Log("first")) >> tag("http://localhost")  # E: [operator]
+    lower: Program[N2, N0, str, GetETag | Delay] = tag("http://localhost")  # E: [assignment]

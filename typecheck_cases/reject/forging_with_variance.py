@@ -26,6 +26,6 @@ def of_any_end(program: Program[N3, Nat]) -> None: ...
 
 of_any_start(at(N3).end())  # E: [arg-type]
 of_any_end(at(N3))  # E: [arg-type]
-at(Nat) >> at(N3).wait()  # E: [operator]
-at(Nat).wait()  # E: [misc]
+at(Nat) >> at(N3).wait()  # E: [arg-type] [operator]
+at(Nat).wait()  # E: [arg-type]
 at(N3).bind(lambda _: at(Nat))  # E: [arg-type]

@@ -1,8 +1,8 @@
 """A ladder starts on a rung: a type that is none, or a value, is refused."""
 
-from typing import Protocol
+from typing import NewType, Protocol
 
-from ixbackoff import N3, Delay, Program, Succ, Z, at, reflect
+from ixbackoff import N3, Delay, Nat, Program, Succ, Z, at, reflect
 
 
 class Pretender(Protocol):
@@ -13,6 +13,9 @@ class Duck:
     __slots__ = ()
 
 
+Other = NewType("Other", Nat)
+at(Nat)  # E: [arg-type]
+at(Other)  # E: [arg-type]
 at(int)  # E: [arg-type]
 at(object)  # E: [arg-type]
 at(bool)  # E: [arg-type]

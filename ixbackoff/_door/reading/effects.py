@@ -50,6 +50,16 @@ def listed(parsed: Parsed, wanted: str) -> Explanation | None:
     if shown(wanted).name not in EFFECT:
         return None
     inner = shown(parsed.it).inner
+    if inner and inner[0] in ("object", "AnyCommand"):
+        pair = (
+            " Or give them one by one: all_of(first, second)." if parsed.method == "all_of" else ""
+        )
+        return Explanation(
+            "not-a-command",
+            f"The effects in this list differ, and their common type is {inner[0]}.",
+            "Declare the list: list[CommandOrAttempt[Download | Log, None]], with all commands and "
+            f"answers.{pair}",
+        )
     if shown(parsed.it).name in ("list", "tuple", "set") and inner:
         item = parsed._replace(it=inner[0], owner="")
         if is_program(inner[0]):

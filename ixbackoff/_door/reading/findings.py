@@ -28,7 +28,7 @@ UNMISTAKABLE = re.compile(
 
 SURE = re.compile(
     rf"{UNMISTAKABLE.pattern}|float \| timedelta|Schedule \| None|RetryBudget \| None"
-    r"|CircuitBreaker \| None|Event \| None|Predicate|Interpreter\[|Rung\[|ixbackoff\."
+    r"|CircuitBreaker \| None|Event \| None|Predicate|Interpreter\[|Rung\[|type\[Nat\]|ixbackoff\."
     r"|_sealed|_no_instances|Do\["
 )
 """Parts of messages that hardly ever occur in messages about functions of other packages."""
@@ -80,12 +80,16 @@ def findings(
 
 
 def is_other_end(before: Finding, finding: Finding) -> bool:
-    """Return whether a finding is a second half: of a `with`, or of the arguments of one call."""
+    """Return whether a finding is a second half: of a `with`, a call, or a bare `@backoff`."""
     first, second = before.error, finding.error
     return (
         before.explanation == finding.explanation
         and (first.file, first.line) == (second.file, second.line)
-        and (finding.explanation.code in OF_CALLS or "enter__" in first.message)
+        and (
+            finding.explanation.code in OF_CALLS
+            or "enter__" in first.message
+            or "Value of type variable" in first.message
+        )
     )
 
 

@@ -62,6 +62,10 @@ def unanswered(row: str, wanted: str) -> Explanation | None:
             f"{' | '.join(missing)}: an answer has exactly one type.",
             f"Write {shown(missing[0]).name}[...] with the same type in both places.",
         )
+    if "object" in missing:
+        said = "To mypy, the commands of more than eight different effects are object."
+        fix = "Nest them: all_of(all_of(first, second), third, ...)."
+        return Explanation("no-handler", said, fix)
     handlers = [f"{shown(one).name}.handled_by(...)" for one in missing if one != "Delay"]
     fixes = [f"Join: interpreter | {' | '.join(handlers)}."] if handlers else []
     if "Delay" in missing:

@@ -9,10 +9,21 @@ from .explanation import Explanation, Sketch
 from .printed import depth, described, is_function, shown
 from .wordings import Parsed
 
+NO_NUMBER = Explanation(
+    "not-a-rung",
+    "backoff takes the number of waits, as a rung, before it decorates a function.",
+    "Write @backoff(N3).",
+)
+
 
 def not_a_rung(parsed: Parsed) -> Explanation | None:
     """Explain an argument that is not a rung, or not the rung of the program."""
-    if parsed.sort not in ("argument", "value") or shown(parsed.wanted).name != "Rung":
+    name = method_of(parsed)
+    if parsed.sort == "parameter" and name == "backoff":
+        return NO_NUMBER
+    kind = shown(parsed.wanted).name
+    of_backoff = kind == "type" and (name == "backoff" or parsed.wanted == "type[Nat]")
+    if parsed.sort not in ("argument", "value") or not (kind == "Rung" or of_backoff):
         return None
     wanted = depth(shown(parsed.wanted).inner[0]) if shown(parsed.wanted).inner else None
     given = re.fullmatch(r"type\[(.*)\]", parsed.it)
@@ -24,15 +35,10 @@ def not_a_rung(parsed: Parsed) -> Explanation | None:
             f"Write N{wanted} for N{it}, as in at(N{wanted}).",
             Sketch(wanted, wanted, it),
         )
-    name = method_of(parsed)
     if name not in ("at", "backoff"):
         name = ""
     if is_function(parsed.it) and name != "at":
-        return Explanation(
-            "not-a-rung",
-            "backoff takes the number of waits, as a rung, before it decorates a function.",
-            "Write @backoff(N3).",
-        )
+        return NO_NUMBER
     number = re.search(r"\d+", parsed.it)
     rung = f"N{number[0]}" if number and int(number[0]) <= DEEPEST else "N3"
     return Explanation(

@@ -13,6 +13,8 @@ from .sources import Place, Source
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 YIELDS = (ast.Yield, ast.YieldFrom)
+BUILT_IN = {"str", "bytes", "bool", "int", "float", "list", "dict", "tuple", "set", "None"}
+NUMBERS = ("bool", "int", "float")  # each of them passes for those behind it
 
 
 def unchecked(source: Source) -> Iterator[Finding]:
@@ -27,6 +29,7 @@ def unchecked(source: Source) -> Iterator[Finding]:
     for node in source.nodes:
         if isinstance(node, Function):
             found = [*in_an_attempt(node, source), *under_backoff(node, source)]
+            found += of_another_answer(node, source)
             if node in retried.values():
                 found += nested(node, retried)
         elif isinstance(node, ast.ClassDef):
@@ -96,6 +99,39 @@ def under_backoff(node: Function | ast.ClassDef, source: Source) -> Found:
         fix = "Put backoff on a function that it calls, or return a list."
         return [(node, Explanation("wrong-arguments", said, fix))]
     return []
+
+
+def of_another_answer(node: Function, source: Source) -> Found:
+    """Find `@backoff(..., until=f)` whose `f`, in this file, does not take the declared answer."""
+    functions = {one.name: one for one in source.tree.body if isinstance(one, ast.FunctionDef)}
+    found: Found = []
+    for one in decorated(node, "backoff", source):
+        for key in one.keywords if isinstance(one, ast.Call) else ():
+            named = isinstance(key.value, ast.Name) and functions.get(key.value.id)
+            if key.arg != "until" or not named or not node.returns:
+                continue
+            parameters = [*named.args.posonlyargs, *named.args.args]
+            taken = parameters[0].annotation if parameters else None
+            answers, fitting = built_in(node.returns), built_in(taken)
+            if taken and answers and fitting and not answers <= fitting:
+                said = (
+                    f"until={named.name} takes {ast.unparse(taken)}, and {node.name} answers "
+                    f"{ast.unparse(node.returns)}."
+                )
+                fix = "Give a predicate that takes all answers of the function."
+                found.append((key.value, Explanation("wrong-arguments", said, fix)))
+    return found
+
+
+def built_in(node: ast.expr | None) -> set[str]:
+    """Return the built-in types that an annotation allows; empty if it names others."""
+    if isinstance(node, ast.BinOp):
+        left, right = built_in(node.left), built_in(node.right)
+        return left | right if left and right else set()
+    name = ast.unparse(node).partition("[")[0] if node else ""
+    if name in NUMBERS:
+        return {*NUMBERS[: NUMBERS.index(name) + 1]}
+    return {name} & BUILT_IN
 
 
 def of_a_coroutine_function(node: ast.Call, source: Source) -> Found:

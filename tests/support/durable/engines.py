@@ -25,7 +25,7 @@ def url_in(folder: Path) -> str:
 def working(
     folder: Path,
     interpreter: Interpreter[Any] | AsyncInterpreter[Any],
-    *workflows: Workflow[..., Any, Any],
+    *workflows: Workflow[..., Any, Any, Any],
     **settings: Any,
 ) -> Generator[AnyEngine]:
     """An engine that performs runs while the block lasts, and then leaves them where they are."""

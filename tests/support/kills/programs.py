@@ -35,7 +35,7 @@ from ixbackoff import (
     attempt,
     do,
 )
-from ixbackoff.durable import Engine, current_command, durable
+from ixbackoff.durable import Engine, Workflow, current_command, durable
 from ixbackoff.live import live
 
 STORED = 6  # commands in a run that may be cancelled
@@ -253,7 +253,11 @@ def tidied(job: str) -> Program[N1, Z, int, Row]:
     return at(N1).do(do(Prepare(job))).wait().do(stored(job))
 
 
-WORKFLOWS = {"copy": copy, "together": together, "tidied": tidied}
+WORKFLOWS: dict[str, Workflow[..., Any, Any, Any]] = {
+    "copy": copy,
+    "together": together,
+    "tidied": tidied,
+}
 
 
 def main(database: str, hold: str) -> None:

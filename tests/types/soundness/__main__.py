@@ -5,7 +5,8 @@
 makes so many random programs of all shapes (10,000 unless told otherwise), asks mypy and pyright
 for their verdicts, and runs each program six times in virtual time. It prints the verdicts by shape
 and every promise that was broken; its exit status is 1 if a verdict is wrong or a promise broken.
-It takes about three minutes. `--seed` gives other programs; `make sound` is the same.
+It takes about three minutes. `--seed` gives other programs, `--checkers ty zuban pyrefly` asks
+those, whose wrong verdicts docs/limits.md names; `make sound` is the same.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from tempfile import TemporaryDirectory
 
-from ...support.checkers.typecheckers import MYPY, PYRIGHT
+from ...support.checkers.typecheckers import CHECKERS, Checker
 from .arithmetic import DEEPEST
 from .cases import SEED, Case, cases
 from .checking import table, verdicts
@@ -32,16 +33,17 @@ def main() -> int:
     parser = argparse.ArgumentParser("tests.types.soundness", description=__doc__)
     parser.add_argument("programs", type=int, nargs="?", default=10_000)
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--checkers", nargs="+", default=["mypy", "pyright"])
     chosen = parser.parse_args()
     made = cases(chosen.programs, chosen.seed)
-    wrong = check(made) + run(made)
+    wrong = check(made, [one for one in CHECKERS if one.name in chosen.checkers]) + run(made)
     return 1 if wrong else 0
 
 
-def check(made: list[Case]) -> int:
+def check(made: list[Case], checkers: list[Checker]) -> int:
     """Print what each type checker says; how many of its verdicts are wrong."""
     wrong = 0
-    for checker in (MYPY, PYRIGHT):
+    for checker in checkers:
         before = cpu_seconds()
         with TemporaryDirectory() as folder:
             told = verdicts(checker, made, Path(folder))
@@ -49,6 +51,8 @@ def check(made: list[Case]) -> int:
         print(f"{checker.name}: {cpu_seconds() - before:.0f} s of CPU\n{table(told)}")
         print("programs by error:", dict(codes.most_common()), "\n", flush=True)
         mistaken = [verdict for verdict in told if not verdict.right]
+        kinds = Counter((one.case.shape, one.case.mistake or "right") for one in mistaken)
+        print("wrong by shape:", *(f"{n} {kind}" for kind, n in kinds.most_common()), sep="\n  ")
         for verdict in mistaken[:SHOWN]:
             print(f"{checker.name} is wrong: {sorted(verdict.codes)}\n{verdict.case}\n")
         wrong += len(mistaken)

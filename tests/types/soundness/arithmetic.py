@@ -50,6 +50,8 @@ class Step:
         late: whether the piece is made by a function, when the step is taken.
         says: the rungs where it has to start and to end, as it tells before a run: by the
             annotation of its function, or because the step is `at`.
+        how: "all" for an effect whose commands are all begun again if one fails; "first" for one
+            that is well with its first command that is.
     """
 
     kind: str
@@ -59,6 +61,7 @@ class Step:
     times: int = 1
     late: bool = False
     says: tuple[int, int] = (WIDER, WIDER)
+    how: str = ""
 
 
 @dataclass(frozen=True)
@@ -207,7 +210,7 @@ def joined(step: Step, place: Place) -> Place:
     if place.known and start not in (WIDER, place.highest):
         raise IllFormed
     if after.known:
-        if place.known and after.highest > place.highest:
+        if after.highest > (place.highest if start == WIDER else min(place.highest, start)):
             raise IllFormed
         return after
     return Place(min(place.highest, after.highest), known=False)

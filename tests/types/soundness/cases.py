@@ -33,8 +33,9 @@ from functools import partial, reduce, wraps
 from typing import Generic, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypedDict
 from typing import TypeVar, overload
 from ixbackoff import *
+from ixbackoff.durable import durable
 
-Row: TypeAlias = Download | Delay
+Row: TypeAlias = Download | Delay | Now | Pick | Call[None]
 I = TypeVar("I", bound=Nat)
 O = TypeVar("O", bound=Nat)
 J = TypeVar("J", bound=Nat)
@@ -48,6 +49,13 @@ def some(times: int) -> Do[Download, None]:
         yield from one
 
 two = some(2)
+calm = CircuitBreaker(failures=1000, within=1, open_for=1)
+
+def drop(answers: object) -> None:
+    pass
+
+def ask() -> None:
+    pass
 
 def flag() -> bool:
     return True

@@ -70,7 +70,9 @@ def verdicts(checker: Checker, cases: Sequence[Case], folder: Path) -> list[Verd
         for case in held:
             last = line + len(case.lines)
             codes = frozenset(code for number, code in errors if line < number <= last)
-            assert not codes & ABOUT_SOMETHING_ELSE[checker.name], f"{sorted(codes)}\n{case}"
+            assert not codes & ABOUT_SOMETHING_ELSE.get(checker.name, set()), (
+                f"{sorted(codes)}\n{case}"
+            )
             told.append(Verdict(case, codes))
             line = last
     return told

@@ -152,7 +152,7 @@ class Machine:
         return self.failed is not None and self.failed.kind in ON[step.on]
 
     def perform(self, step: Step, done: int) -> int:
-        """Issue the commands of an effect but the first `done`; how many have succeeded."""
+        """Issue the commands of an effect but the first `done`; how many need no further try."""
         self.tries[id(step)] += 1
         if step.piece is not None:
             self.entered.add(id(step.piece))
@@ -161,8 +161,12 @@ class Machine:
         for number in range(done, step.commands):
             self.calls += 1
             self.failed = self.script(self.calls - 1)
-            if self.failed is not None:
-                return number
+            if step.how == "first":
+                last = number == step.commands - 1
+                if last or self.failed is None or self.failed.kind not in ON[""]:
+                    return number
+            elif self.failed is not None:
+                return 0 if step.how == "all" else number
         return step.commands
 
     def descend(self, waits: bool) -> None:

@@ -29,14 +29,20 @@ MISTAKES = (
 )
 
 EFFECTS = {
-    "one": 1,
-    "two": 2,
-    "some(3)": 3,
-    "do(one)": 1,
-    "do(one).then(lambda _: two)": 3,
-    "do(two).map(lambda value: value)": 2,
+    "one": (1, ""),
+    "two": (2, ""),
+    "some(3)": (3, ""),
+    "do(one)": (1, ""),
+    "do(one).then(lambda _: two)": (3, ""),
+    "do(two).map(lambda value: value)": (2, ""),
+    "do(one).guarded(calm)": (1, ""),
+    "all_of(one, two).map(drop)": (3, "all"),
+    "all_of(one, one, one, two, one, one, one).map(drop)": (8, "all"),
+    "all_of(one, two, one, do(one), one, one, some(2), one).map(drop)": (10, "all"),
+    "all_of([one, one]).map(drop)": (2, "all"),
+    "first_of([one, one, one], start=0).map(drop)": (3, "first"),
 }
-"""The effects that programs try, and how many commands each issues."""
+"""The effects that programs try; how many commands each issues, and `Step.how`."""
 
 
 @dataclass(frozen=True)
@@ -270,7 +276,8 @@ class Maker:
             effect, step = self.nested(kind, on)
         else:
             effect = self.random.choice(list(EFFECTS))
-            step = Step(kind, EFFECTS[effect], on)
+            commands, how = EFFECTS[effect]
+            step = Step(kind, commands, on, how=how)
         if kind in ("then", "retry_with"):
             effect = f"lambda _: {effect}"
         given = ", ".join(filter(None, (effect, on)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from inspect import iscoroutine
 from typing import Any
 
-from ixbackoff import Download, Program, Throttled, plan
+from ixbackoff import Call, Download, Program, Throttled, plan
 from ixbackoff.testing import Virtual
 
 from .arithmetic import DEEPEST, IllFormed, Place, hidden, most_tries, most_waits, put_together
@@ -161,15 +161,15 @@ def tell_refusals(
 
 def performed(run: Any, script: Script) -> Outcome:
     """What came of a program that the library ran in virtual time."""
-    calls: list[Download] = []
+    calls: list[Download | Call[None]] = []
 
-    def download(command: Download) -> None:
+    def download(command: Download | Call[None]) -> None:
         calls.append(command)
         failure: Failure | None = script(len(calls) - 1)
         if failure is not None:
             raise EXCEPTIONS[failure.kind](failure)
 
-    world = Virtual(Download.handled_by(download))
+    world = Virtual(Download.handled_by(download) | Call[None].handled_by(download))
     try:
         done(run(world.interpreter))
     except (Throttled, KeyError) as error:

@@ -184,6 +184,19 @@ def dictionaries(make: Maker) -> Part:
     return make.joined(first, chosen.named('programs["rest"]', ready=True))
 
 
+def lists(make: Maker) -> Part:
+    """A program in a list, by its index or unpacked."""
+    first, second = make.pieces(2)
+    other = make.branch(second.start, second.rung)
+    make.write(
+        f"rest: list[{annotation(second.start, second.rung)}] = [{second.text}, {other.text}]",
+        "begun, *others = rest",
+    )
+    text = make.random.choice(("begun", "rest[0]", "[*others, *rest][1]"))
+    chosen = make.chosen("begun", second, other.named("other", ready=True))
+    return make.joined(first, chosen.named(text, ready=True))
+
+
 def do_notation(make: Maker) -> Part:
     """Attempts as generator functions, which loop and catch failures between their commands."""
     part = make.begun()

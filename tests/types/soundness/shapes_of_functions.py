@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .arithmetic import Piece
-from .making import Maker, Part, above, annotation, name_of
+from .arithmetic import WIDER, Piece, Step
+from .making import TOLD_APART, Maker, Part, above, annotation, name_of
 
 THEN = (">>",)
 
@@ -190,6 +190,36 @@ def decorators(make: Maker) -> Part:
     )
     part = make.function("decorated", part, "times: int", "times=1")
     return make.closing(make.applied(part, part.text, piece))
+
+
+def workflows(make: Maker) -> Part:
+    """A program that a workflow makes: a function under `@durable`."""
+    pair = make.pair("two")
+    make.write(
+        '@durable(name="rest")',
+        f"def rest() -> {pair.two}:",
+        f"    return {pair.second.text}",
+    )
+    return make.joined(pair.first, pair.second.named("rest()"))
+
+
+def retried_functions(make: Maker) -> Part:
+    """The program of a call with retries; by mistake, on a rung that a setting chooses."""
+    first = make.begun()
+    start = make.following(first.rung)
+    piece = Piece(start, (Step("retry", 1),))
+    rung = name_of(start)
+    if start <= TOLD_APART and make.errs("a wrong annotation"):
+        piece = Piece(start, (Step("inline", piece=piece),), declared=(WIDER, 0))
+        other = name_of(make.other(start))
+        if make.chance(0.5):
+            make.write(f"kinds: list[type[Nat]] = [{rung}, {other}]")
+            rung = "kinds[0]"
+        else:
+            rung = f"{rung} if flag() else {other}"
+    options = make.random.choice(("", ", on=is_transient", ", nested='once'"))
+    make.write(f"retrying = backoff({rung}{options})")
+    return make.joined(first, Part("retrying.program(ask)", piece, 0))
 
 
 def recursion(make: Maker) -> Part:
