@@ -144,7 +144,8 @@ def meet(end: object, following: Chain[S, T, A, E]) -> Chain[S, T, A, E]:
     if not isinstance(given, Chain):
         raise Misuse(f"{given!r} is not a chain: write Here.to(There)(effect).")
     if end is not None and following._start is not end:
-        raise Misuse(f"A chain from {named(following._start)} cannot begin at {named(end)}.")
+        after, start = named(end), named(following._start)
+        raise Misuse(f"After {after}, a chain has to begin at {after}; this one begins at {start}.")
     return following
 
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from ixbackoff import time_limit
 from ixbackoff._limits.nesting import RUNNING
 from ixbackoff._limits.stopping import STOPS
-from ixbackoff._meaning.descents import ONE_TRY
+from ixbackoff._meaning.retrying import ONE_TRY
 from ixbackoff._running.sleeping import SWITCHES
 
 from .support.servers.postgresql import postgresql as postgresql

@@ -177,7 +177,7 @@ module Language (signature : Signature) where
       answer   : (c : Command) → World → Outcome (Answer c) × World
       sleep    : ℕ → World → Maybe Failure × World
       schedule : ℕ → ℕ              -- schedules/kinds.Schedule.begin()
-      lengthen : ℕ → ℕ → ℕ          -- the floor: max, in _meaning/descents
+      lengthen : ℕ → ℕ → ℕ          -- the floor: max, in _meaning/retrying
       place    : Log → Failure → ℕ  -- _meaning/replay._failed_at: any function
       top      : ℕ                  -- Run.top: the rung where the whole program starts
 
@@ -193,7 +193,7 @@ module Language (signature : Signature) where
   below ends          r = pred r
   below (forever _ _) r = 1 ⊔ pred r
 
-  -- How often a retry that begins on this rung may wait: the `rungs` of _meaning/descents.
+  -- How often a retry that begins on this rung may wait: the `rungs` of _meaning/retrying.
   rounds : Ladder → ℕ → ℕ
   rounds ends                 r       = r
   rounds (forever patience _) zero    = zero
@@ -295,7 +295,7 @@ module Language (signature : Signature) where
     cut old (result , just log)         = result , log
     cut old (result , nothing)          = result , old
 
-    -- semantics.retried with _meaning/descents.descents: what is left of a retry after a try, with so many
+    -- semantics.retried with _meaning/retrying.descents: what is left of a retry after a try, with so many
     -- waits left. What its tries remember is `L`: nothing, or for a resume the log.
     rest : {L : Set} → ℕ → On → (L → State → Result A × L) → Result A × L → Result A
     rest zero on attempt (r , l) =

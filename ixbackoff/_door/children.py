@@ -28,13 +28,13 @@ class ChildEnd(NamedTuple):
     Attributes:
         status: its exit status, or 128 plus the number of the signal that ended it.
         ended_by: the signal that ended it, if one did.
-        passed_on: the signal that asked this process to end and was passed on to the child, if any.
+        asked_by: the signal that asked this process, and so the child, to end, if one did.
         late: whether its time limit was over.
     """
 
     status: int
     ended_by: int | None
-    passed_on: int | None
+    asked_by: int | None
     late: bool
 
 
@@ -49,9 +49,9 @@ class NotStarted(Exception):
 def performed(words: tuple[str, ...], limit: float | None) -> ChildEnd:
     """Run a command to its end, with our standard input, output and error.
 
-    Signals that ask this process to end are passed on to the child. If the terminal stops the
-    child, this process stops as well. At its time limit the child is sent SIGTERM, and SIGKILL five
-    seconds later.
+    The signals in `PASSED_ON` reach the child as well. If the terminal stops the child, this
+    process stops as well. At its time limit the child is sent SIGTERM, and SIGKILL five seconds
+    later.
 
     >>> performed(("sh", "-c", "exit 3"), None).status
     3
@@ -64,7 +64,7 @@ def performed(words: tuple[str, ...], limit: float | None) -> ChildEnd:
         NotStarted: the command cannot be run.
     """
     for ours in signal.SIGCHLD, signal.SIGALRM:
-        if signal.getsignal(ours) is signal.SIG_IGN:  # which would lose the status of the child
+        if signal.getsignal(ours) is signal.SIG_IGN:  # which would lose the status or the limit
             signal.signal(ours, signal.SIG_DFL)
     watched = {signal.SIGCHLD, signal.SIGALRM, *numbers(PASSED_ON)}
     watched -= {one for one in watched if signal.getsignal(one) is signal.SIG_IGN}
@@ -93,7 +93,9 @@ def blocked(watched: set[signal.Signals]) -> Generator[set[signal.Signals]]:
 
 
 def started(words: tuple[str, ...], mask: set[signal.Signals]) -> int:
-    """Start a command with the signal handlers of Python's own start; return its process ID.
+    """Start a command; return its process ID.
+
+    It has the signal mask and the signal actions that this process had before Python changed them.
 
     Raises:
         NotStarted: the command cannot be run.
@@ -117,7 +119,7 @@ class Watch:
     def __init__(self, child: int, watched: set[signal.Signals]) -> None:
         self.child = child
         self.watched = watched
-        self.passed_on: int | None = None
+        self.asked_by: int | None = None
         self.late = False
 
     def ended(self, end: float | None) -> ChildEnd:
@@ -132,12 +134,12 @@ class Watch:
                 alarm(GRACE)
             elif number != signal.SIGCHLD:
                 if number in numbers(ENDS):
-                    self.passed_on = number
+                    self.asked_by = number
                 if not whole_group:
                     os.kill(self.child, number)
         signalled = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
         code = os.WEXITSTATUS(status) if signalled is None else ENDED_BY_SIGNAL + signalled
-        return ChildEnd(code, signalled, self.passed_on, self.late)
+        return ChildEnd(code, signalled, self.asked_by, self.late)
 
     def polled(self) -> int | None:
         """Return the wait status of the child if it has ended; if it was stopped, stop as well."""

@@ -147,7 +147,7 @@ def run(args: Namespace, command: tuple[str, ...]) -> int:
 
     def on(failure: Exception) -> bool:
         end = failure.end if isinstance(failure, CommandFailed) else None
-        return end is not None and end.passed_on is None and end.status in retried
+        return end is not None and end.asked_by is None and end.status in retried
 
     program = (
         at(args.what).retry(Shell(command), on=on).named(printable(os.path.basename(command[0])))
@@ -161,7 +161,7 @@ def run(args: Namespace, command: tuple[str, ...]) -> int:
         return end_by(signal.SIGINT)
     except CommandFailed as failure:
         end = failure.end
-        if end.passed_on is None and end.status not in retried:
+        if end.asked_by is None and end.status not in retried:
             print(f"{program._name}: {failure} is not retried; see --on.", file=sys.stderr)
         return status_of(end)
     except NotStarted as failure:
@@ -188,7 +188,7 @@ def execute(command: Shell) -> None:
 
 
 def status_of(end: ChildEnd) -> int:
-    """Return the exit status of the last try, or end by the signal that was passed on to it."""
-    if end.passed_on is not None and end.ended_by is not None:
+    """Return the exit status of the last try, or end as the child did, if a signal asked for it."""
+    if end.asked_by is not None and end.ended_by is not None:
         return end_by(end.ended_by)
     return end.status

@@ -149,7 +149,7 @@ def scale(axis: Axis, top: float, bottom: float) -> Iterator[str]:
         )
     yield (
         f'<text class="quiet" x="{WIDTH - RIGHT:g}" y="{bottom + 40:g}" text-anchor="end">'
-        "time since the start, at the latest</text>"
+        "latest time since the start</text>"
     )
 
 

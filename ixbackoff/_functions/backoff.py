@@ -15,7 +15,7 @@ from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._meaning.chains import PROGRAM
 from .._meaning.defaults import checked_longest
-from .._meaning.descents import begins, descents, kinds_and_predicate
+from .._meaning.retrying import begins, descents, kinds_and_predicate
 from .._running.command_loops import check_run
 from .._words.attributes import no_attribute
 from .._words.calls import Call, CallAsync, call, call_async

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._limits.deadlines import time_around
-from .._meaning.descents import ONE_TRY
+from .._meaning.retrying import ONE_TRY
 from .._meaning.runs import not_chosen, noted
 from .._running.logs import log_end
 from .._words.commands import Misuse, raisable

@@ -23,7 +23,7 @@ LEAST, LONGEST = 1e-3, 1e9  # seconds
 SPREAD = 2.0  # multiples of `open_for` over which tries refused during a probe are spread
 SILENT = (Misuse, CircuitOpen)
 """Failures that say nothing about the service: no request was sent."""
-GOLDEN = 0.618033988749895  # any number of its multiples modulo 1 is spread evenly
+GOLDEN = 0.618033988749895  # its first n multiples modulo 1 are spread evenly, for every n
 
 
 @final
@@ -32,9 +32,9 @@ class CircuitBreaker:
 
     It is *closed* at first, and every try reaches the service. `failures` failures within `within`
     seconds *open* it: then a try fails at once with `CircuitOpen`, without a request. `CircuitOpen`
-    carries the remaining seconds of `open_for`, and a ladder waits at least that long. Then the
-    breaker is *half open*: it admits one try, the probe. If the probe succeeds, the breaker closes
-    and forgets the failures; if it fails, the breaker opens for another `open_for`.
+    carries the remaining seconds of `open_for`, and a ladder waits at least that long. After that
+    it admits one try, the probe, and is *half open* while the probe runs. If the probe succeeds,
+    the breaker closes and forgets the failures; if it fails, it opens for another `open_for`.
 
     Use one breaker for each service, for all programs, threads and tasks that depend on it. `run`,
     `run_async` and `backoff` take it as `breaker`; `do(effect).guarded(breaker)` is for programs
@@ -54,19 +54,20 @@ class CircuitBreaker:
     - A try is a command at a rung, or an attempt with all of its commands. The commands of an
       attempt are not tries: half an attempt may succeed while the service is down. The steps `Log`,
       `Now`, `Pick` and `Throw` need no service, so the breaker never refuses them.
-    - A failure counts if `on` chooses it. Any other failure, such as a 404, counts as an
-      answer of the service: it does not open the breaker, and as the outcome of a probe it closes
-      the breaker. `Misuse`, a cancellation and the `CircuitOpen` of another breaker do not count at
-      all. A try that a deadline interrupts while a command runs counts as a failure.
+    - A failure counts if `on` chooses it. Any other failure, such as a 404, counts as an answer of
+      the service: it does not open the breaker, and as the outcome of a probe it closes the
+      breaker. An answer that `until` or `.expect` rejects is an answer of the service. `Misuse`, a
+      cancellation and the `CircuitOpen` of another breaker do not count at all. A try that a
+      deadline interrupts while a command runs counts as a failure.
     - Successes between failures change nothing. So choose a number above the failures that a
       healthy service causes, for all programs that share the breaker.
-    - A try that is refused during a probe waits as long as the probe may take, `open_for`: after a
-      wait of 0 s it would use up a rung for nothing. Further refused tries wait up to two more
-      `open_for`, evenly spread: if all woke together, they could open the breaker again.
+    - A try that is refused during a probe waits until the probe's time is over: with no wait, it
+      would be refused again, and lose a rung. Further refused tries wait up to two more `open_for`,
+      evenly spread: if all woke together, they could open the breaker again.
     - A probe that is cancelled or dropped leaves its place to the next try. A probe that hangs, or
       whose thread has died, loses its place after `open_for`.
-    - A failure counts if it occurs while the breaker is closed, whenever its try began. While the
-      breaker is not closed, only the outcome of the probe matters.
+    - What counts is when a failure occurs, not when its try began: while the breaker is closed it
+      counts, and otherwise only the outcome of the probe matters.
     - The time is that of the interpreter (`Now`), read after a failure and while the breaker is not
       closed. If the clock is set back, `open_for` starts again.
 
@@ -190,7 +191,7 @@ class CircuitBreaker:
                 self._open(now)
 
     def counting(self, after: After, clock: Callable[[], float]) -> After:
-        """Return `after`, extended to count each failure first while the breaker is closed."""
+        """Return a function that counts a failure while this is closed, and then calls `after`."""
         chosen, failures, within = self._chosen, self._failures, self._within
 
         def counted(failure: Any, k: int, shortest: float) -> float | None:

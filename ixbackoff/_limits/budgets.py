@@ -10,7 +10,7 @@ from .._words.reasons import NOTE, add_note
 from .._words.verdicts import is_transient
 from .._words.vocabulary import CLOCK, Delay
 from .buckets import TOKEN, Failures, Requests, Rule, Tokens
-from .streams import passed_on
+from .forwarding import passed_on
 
 __tracebackhide__ = True
 

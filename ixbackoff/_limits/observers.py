@@ -20,9 +20,9 @@ from .._words.places import StateList, placed
 from .._words.reasons import Reason
 from .._words.vocabulary import CLOCK, Delay, Together
 from .events import Answered, Began, Ended, Event, Issued, Run, WaitBegan
+from .forwarding import passed_on
 from .interrupts import assigned
 from .nesting import HERE, new_thread, this_thread
-from .streams import passed_on
 
 
 class Observer(Protocol):

@@ -11,8 +11,8 @@ from .._words.commands import Misuse, Stream
 from .._words.failures import Stopped
 from .._words.reasons import NOTE, add_note
 from .._words.vocabulary import Delay
+from .forwarding import passed_on
 from .interrupts import assigned
-from .streams import passed_on
 
 if TYPE_CHECKING:
     from threading import Event

@@ -42,7 +42,7 @@ class Step:
         return ()
 
     def bound(self, rung: int) -> int:
-        """Return an upper bound of the rung after this step; `rung` is one of the rung before."""
+        """Return an upper bound of the rung after this step, given one of the rung before it."""
         below = self.below(rung)
         return rung if below is None else below
 
@@ -74,7 +74,7 @@ class Chain:
 
 
 class Ladder(Chain):
-    """A chain on a ladder: from the rung `start` down to the rung `end`."""
+    """A chain on a ladder: from the rung `start` down to the rung `ends_at`."""
 
     __slots__ = ("_bound", "_defaults", "_end", "_name", "_start", "_may_wait")
     _defaults: Defaults
@@ -123,7 +123,7 @@ PROGRAM = "__ixbackoff_program__"
 
 
 def program_of(given: object, *arguments: object) -> object:
-    """Return the program of a decorated function, called with arguments; others as they are."""
+    """Return the program of a call of a decorated function; return any other value unchanged."""
     make = getattr(given, PROGRAM, None)
     return given if make is None else make(*arguments)
 

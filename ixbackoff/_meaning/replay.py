@@ -7,7 +7,8 @@ from typing import Any
 
 from .._words.calls import Calling
 from .._words.commands import Command, Misuse, Stream
-from .._words.failures import CircuitOpen, DeadlineExceeded
+from .._words.failures import CircuitOpen, DeadlineExceeded, Predicate
+from .._words.verdicts import attach, recorded
 from .._words.vocabulary import CLOCK, Together
 
 __tracebackhide__ = True
@@ -45,7 +46,7 @@ class Diverged(Misuse):
     """
 
 
-def replay(stream: Stream, log: list[Entry]) -> Stream:
+def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None) -> Stream:
     """Answer `stream` from `log` to its end, then from outside; add new answers to `log`.
 
     When `stream` fails, remove the entry of the failed command and all later ones from `log`, so
@@ -75,6 +76,8 @@ def replay(stream: Stream, log: list[Entry]) -> Stream:
             elif position < len(log):
                 entry = log[position]
                 known, answer, failure = entry.command, entry.answer, entry.failure
+                if ons and failure is not None and (raised := recorded(failure)) is not None:
+                    attach(failure, raised._replace(ons=ons[::-1]))  # they may be made anew
                 if not _same(known, command):
                     failure = Diverged(
                         f"Resumed at another command: it issued {command!r} where it had issued "

@@ -14,13 +14,13 @@ from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, NotBefore, Predicate
 from .._words.reasons import CANCELLED, NOTE, TRIES, Reason, Story, add_note, story_note, too_long
 from .._words.rungs import DEEPEST, ENDLESS, name_of
-from .._words.verdicts import is_transient, judge
+from .._words.verdicts import is_transient, judge, raised_name
 from .._words.vocabulary import Delay, delay
 from ..schedules.timings import After, Chance, Timing, WaitFunction
 from .chains import Chain, Ladder, Position, Step, check_start
 from .defaults import ONCE, checked_longest
-from .descents import ONE_TRY, descents, drawn
 from .names import name_of_program
+from .retrying import ONE_TRY, descents, drawn
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -35,18 +35,20 @@ class InAttempt:
     Attributes:
         breakers: the circuit breakers that the current try goes through.
         limits: the time limits of the run, innermost last.
+        ons: as those of `ProgramRun`.
         breaker: always `None`: a breaker guards whole tries, not their commands.
         expired: always `None`: a time limit ends the run, not the attempt.
         tries: unused; `ProgramRun` has the same attribute.
     """
 
-    __slots__ = ("breakers", "limits", "tries")
+    __slots__ = ("breakers", "limits", "ons", "tries")
     breaker: CircuitBreaker | None = None
     expired: Expired | None = None
 
-    def __init__(self, limits: list[Limit]) -> None:
+    def __init__(self, limits: list[Limit], ons: list[Predicate] | None = None) -> None:
         self.breakers: tuple[CircuitBreaker, ...] = ()
         self.limits = limits
+        self.ons = ons
         self.tries = 0
 
     def recoverable(self, failure: BaseException) -> bool:
@@ -77,6 +79,7 @@ class ProgramRun(Run):
         logger: the logger for waits that really take time.
         expired: the timeout that ended the run, if one did.
         limits: the current time limits, innermost last.
+        ons: the `on`s that may be asked, innermost last; `None` if there is no journal for them.
         top: the rung where the program starts.
         rung: the current rung, or an upper bound of it.
         sure: whether `rung` is exact.
@@ -112,6 +115,7 @@ class ProgramRun(Run):
     longest: float | timedelta | None = None
     mark: Mark | None = None
     logger: Logger | None = None
+    ons: list[Predicate] | None = None
     _inside: InAttempt | None = None
 
     def __init__(self, program: Chain, timing: Timing, chance: Chance | None = None) -> None:
@@ -142,7 +146,7 @@ class ProgramRun(Run):
     def inside(self) -> InAttempt:
         """The state that the attempts of the run share, made on first use."""
         if self._inside is None:
-            self._inside = InAttempt(self.limits)
+            self._inside = InAttempt(self.limits, self.ons)
         return self._inside
 
     @property
@@ -341,7 +345,7 @@ def not_chosen(failure: Exception, by_default: bool) -> str:
     >>> not_chosen(KeyError("id"), by_default=True)
     'ixbackoff: not tried again: KeyError is not known to pass by itself; on=... can choose it'
     """
-    kind = failure.__class__.__qualname__
+    kind = raised_name(failure)
     if not by_default:
         return f"{NOTE} not tried again: on=... does not choose {kind}"
     why = judge(failure).why or f"{kind} is not known to pass by itself"

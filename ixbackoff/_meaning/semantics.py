@@ -18,14 +18,15 @@ from .._limits.stopping import checked_stop, stoppable
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .._words.failures import Predicate
 from .._words.rungs import ENDLESS
+from .._words.verdicts import chooses
 from .._words.vocabulary import CLOCK, WITHOUT_SERVICE, Delay
 from ..schedules.kinds import Schedule, check_schedule
 from ..schedules.timings import After
 from .chains import Chain, Ladder, Step, chain
 from .defaults import USUAL, Defaults
-from .descents import check_endless
 from .machine import Enter, Task, driven
 from .replay import Entry, replay
+from .retrying import check_endless
 from .runs import InAttempt, ProgramRun
 from .steps import (
     AtStep,
@@ -143,6 +144,13 @@ def unrolled(
     return stream if observer is None else with_events(stream, run, observer)
 
 
+def part(attempt: Chain, ons: list[Predicate] | None, within: float | None = None) -> Stream:
+    """Return the stream of an attempt that is part of a run with these `ons`."""
+    run = ProgramRun(attempt, USUAL.schedule)
+    run.ons = ons
+    return unrolled(attempt, Defaults(within=within), run=run)
+
+
 def chained(chain: Chain, place: Place) -> Task:
     """Run the steps of a chain, each by its meaning in the table of the current state.
 
@@ -155,6 +163,11 @@ def chained(chain: Chain, place: Place) -> Task:
     failure: BaseException | None = None
     steps: tuple[Any, ...] = chain._flat or chain.steps()
     last = steps[-1] if steps else None
+    ons = place.ons
+    around = 0 if ons is None else len(ons)
+    if ons is not None:
+        choosing = OrElseStep | OrBindStep | BackoffStep
+        ons += [step.chosen for step in reversed(steps) if isinstance(step, choosing)]
     try:
         for step in steps:
             kind = step.__class__
@@ -186,6 +199,8 @@ def chained(chain: Chain, place: Place) -> Task:
         return value
     finally:
         failure = None
+        if ons is not None:
+            del ons[around:]
 
 
 def attempted(attempt: Chain, inside: InAttempt) -> Task:
@@ -261,7 +276,7 @@ def or_else(step: OrElseStep, place: Place, failure: Exception) -> Asked:
     >>> next(stream), stream.throw(NotReady())
     (Log(message='one', level=20), Log(message='other', level=20))
     """
-    return performed(step.effect, place) if step.chosen(failure) else None
+    return performed(step.effect, place) if chooses(step.chosen, failure) else None
 
 
 def bind(step: BindStep, run: ProgramRun, value: Any) -> Asked:
@@ -284,7 +299,7 @@ def or_bind(step: OrBindStep, run: ProgramRun, failure: Exception) -> Asked:
     (Log(message='one', level=20), Log(message='other', level=20))
     """
     before = run.descend(step)  # first: the predicate may raise an exception
-    return entered_by(step, run, failure, *before) if step.chosen(failure) else None
+    return entered_by(step, run, failure, *before) if chooses(step.chosen, failure) else None
 
 
 def wait(step: WaitStep, run: ProgramRun, value: Any) -> Asked:
@@ -307,7 +322,7 @@ def backoff(step: BackoffStep, run: ProgramRun, failure: Exception) -> Asked:
     (Log(message='one', level=20), Delay(seconds=1.0, rung=1))
     """
     rung, _ = run.descend(step)  # first: the predicate may raise an exception
-    if chosen := step.chosen(failure):
+    if chosen := chooses(step.chosen, failure):
         return Enter(waited(rung, run, failure, None, chosen))
     run.pass_on(failure, step.chosen)
     return None
@@ -489,6 +504,9 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun)
     wait: Delay | None = None
     yes: Any = True
     k = run.top - run.rung
+    ons = run.ons
+    if ons is not None:
+        ons.append(chosen)
     try:
         while True:
             number = run.rung if run.rung < ENDLESS else run.number
@@ -498,7 +516,7 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun)
                 # `recoverable`, in place: it runs after each failed try.
                 if error is run.not_waited or run.expired is not None or isinstance(error, Misuse):
                     raise
-                if run.rung and not (yes := chosen(error)):
+                if run.rung and not (yes := chooses(chosen, error)):
                     run.pass_on(error, chosen)
                     raise
                 failure = error
@@ -520,6 +538,8 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun)
     finally:
         failure = wait = None
         run.rung, run.sure = 0, True
+        if ons is not None:
+            ons.pop()
 
 
 def resumed(step: ResumeStep, run: ProgramRun) -> Task:
@@ -527,7 +547,7 @@ def resumed(step: ResumeStep, run: ProgramRun) -> Task:
     log: list[Entry] = []
     once = chain(Chain, None, DoStep(step.effect))
     try:
-        return (yield from retried(lambda _: Again(once, log), step.chosen, run))
+        return (yield from retried(lambda _: Again(once, log, run.ons), step.chosen, run))
     finally:
         log.clear()
 
@@ -535,14 +555,15 @@ def resumed(step: ResumeStep, run: ProgramRun) -> Task:
 class Again:
     """An effect that resumes at the failed command when it is performed again."""
 
-    __slots__ = ("chain", "log")
+    __slots__ = ("chain", "log", "ons")
 
-    def __init__(self, chain: Chain, log: list[Entry]) -> None:
+    def __init__(self, chain: Chain, log: list[Entry], ons: list[Predicate] | None) -> None:
         self.chain = chain
         self.log = log
+        self.ons = ons
 
     def __iter__(self) -> Stream:
-        return replay(unrolled(self.chain), self.log)
+        return replay(part(self.chain, self.ons), self.log, self.ons)
 
 
 def limited(asked: Asked, seconds: float, place: Place) -> Task:

@@ -1,4 +1,4 @@
-"""Requests to abort the handlers of a thread after a concurrent effect has failed."""
+"""Requests to abort the handlers of a thread: a concurrent effect failed, or the program stops."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def check_not_aborted() -> None:
     """Check that the current handler is not aborted; for handlers that check now and then.
 
     Raises:
-        ConnectionAbortedError: a concurrent effect has failed.
+        ConnectionAbortedError: the handler is aborted.
     """
     abort = ABORT.get()
     if abort is not None and abort.requested:
-        raise ConnectionAbortedError("aborted, because a concurrent effect has failed")
+        raise ConnectionAbortedError("aborted: a concurrent effect failed, or the program stops")

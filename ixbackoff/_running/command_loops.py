@@ -13,7 +13,7 @@ from .._limits.eventloop import cancelled_since, current_task
 from .._limits.nesting import REFUSED, begin, carries_mark, check_not_refused
 from .._meaning.chains import Ladder
 from .._meaning.defaults import USUAL, Defaults, checked_longest
-from .._meaning.descents import check_endless
+from .._meaning.retrying import check_endless
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
 from .._words.commands import (

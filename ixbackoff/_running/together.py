@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._limits.deadlines import time_limit
+from .._limits.forwarding import passed_on
 from .._limits.nesting import RUNNING, Mark, carries_mark, this_thread
 from .._limits.observers import events_of_parts
-from .._limits.streams import passed_on
 from .._meaning.chains import Chain, chain
-from .._meaning.semantics import unroll
+from .._meaning.semantics import part
 from .._meaning.steps import DoStep
 from .._words.commands import Misuse, Stream
+from .._words.failures import Predicate
 from .._words.vocabulary import CLOCK, Together
 from .aborting import ABORT, Abort
 from .eventloops import all_tasks
@@ -31,16 +32,16 @@ class Aborted(BaseException):
     """An exception to abort concurrent effects, thrown into them so that they clean up."""
 
 
-def branches(together: Together) -> list[Stream]:
+def branches(together: Together, ons: Sequence[list[Predicate] | None] = ()) -> list[Stream]:
     """Return the streams of the effects, each limited to the remaining time of the command."""
     attempts = [chain(Chain, None, DoStep(effect)) for effect in together.effects]
-    within = time_limit()
+    within, pairs = time_limit(), zip(attempts, ons or [None] * len(attempts), strict=True)
     if within is None:
-        return [unroll(attempt) for attempt in attempts]
-    return [timed(attempt, within) for attempt in attempts]
+        return [part(attempt, mine) for attempt, mine in pairs]
+    return [timed(attempt, within, mine) for attempt, mine in pairs]
 
 
-def timed(attempt: Chain, within: float) -> Stream:
+def timed(attempt: Chain, within: float, ons: list[Predicate] | None) -> Stream:
     """Issue the commands of an attempt, with a limit if the interpreter has a clock.
 
     It may have none if the limit is that of an outer program with another interpreter.
@@ -50,7 +51,7 @@ def timed(attempt: Chain, within: float) -> Stream:
         yield CLOCK
     except Misuse:
         limit = None
-    return (yield from unroll(attempt, within=limit))
+    return (yield from part(attempt, ons, limit))
 
 
 def in_threads(together: Together, answer: Answer) -> list[Any]:

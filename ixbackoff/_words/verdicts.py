@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib import import_module
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from .checks import finite
 from .commands import Misuse
-from .failures import TRUSTED, Transient, checked_retry_after
+from .failures import TRUSTED, NotBefore, Predicate, Transient, checked_retry_after
 from .values import Value
 
 
@@ -49,6 +50,22 @@ class Inner(Value):
 
 Judge: TypeAlias = Callable[[Any], Verdict]
 """A function from a failure to the verdict on it."""
+
+
+class Recorded(NamedTuple):
+    """The judgement of a failure as it was raised: its verdict, class, and the answers of `on`s."""
+
+    verdict: Verdict
+    name: str
+    ons: Sequence[Predicate] = ()
+    answers: Sequence[bool | float | None] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:  # without `ons`, which may be lambdas
+        return Recorded, (self.verdict, self.name)
+
+
+RECORDED = "_ixbackoff_recorded"
+"""The attribute of a decoded failure with its `Recorded`."""
 
 LIBRARIES: dict[str, str] = {
     "aiohttp": "aiohttp",
@@ -108,6 +125,9 @@ FOUND: dict[type[Exception], Judge] = {}
 
 SILENT: set[type[Exception]] = set()
 """The classes in `FOUND` whose failures never ask for a time."""
+
+DECODED: set[type[BaseException]] = set()
+"""The classes of decoded failures, whose recorded verdicts replace those of their judges."""
 
 FORGOTTEN: list[int] = [0]
 """The number of times that the cache was cleared, so that copies of its entries can be renewed."""
@@ -183,6 +203,38 @@ def is_transient(failure: Exception) -> bool:
     return known is not never_transient and judge(failure).transient
 
 
+def chooses(on: Predicate, failure: Exception) -> Any:
+    """Return what `on` answers about a failure, or has answered before it was recorded."""
+    known = recorded(failure)
+    if known is not None:
+        for each, answer in zip(known.ons, known.answers, strict=False):
+            if each is on and answer is not None:
+                return answer if isinstance(answer, bool) else NotBefore(answer)
+    return on(failure)
+
+
+def recorded(failure: BaseException) -> Recorded | None:
+    """Return the judgement that was decoded with a failure, or `None`."""
+    found: Recorded | None = failure.__dict__.get(RECORDED)
+    return found
+
+
+def raised_name(failure: Exception) -> str:
+    """Return the name of the class that was raised."""
+    known = recorded(failure)
+    return failure.__class__.__qualname__ if known is None else known.name
+
+
+def attach(failure: BaseException, judgement: Recorded) -> None:
+    """Replace the judgement of a failure by a recorded one."""
+    failure.__dict__[RECORDED] = judgement
+    if isinstance(failure, Transient):
+        failure.__dict__["retry_after"] = judgement.verdict.retry_after
+    if failure.__class__ not in DECODED:
+        DECODED.add(failure.__class__)
+        forget()
+
+
 def retry_after(failure: Exception) -> float | None:
     """Return the seconds that the service asked to be left alone, or `None` if it did not ask.
 
@@ -214,6 +266,8 @@ def asked_for(failure: Any) -> float:
 def judge_of(kind: type[Exception]) -> Judge:
     """Find the judge of a class, or else that of its nearest base class with a judge."""
     judge = next(filter(None, map(judge_of_base, kind.__mro__)), None) or judge_by_shape(kind)
+    if kind in DECODED:
+        judge = partial(judge_recorded, judge)
     if len(FOUND) >= MOST_FOUND:
         forget()
     FOUND[kind] = judge
@@ -227,6 +281,11 @@ def forget() -> None:
     FOUND.clear()
     SILENT.clear()
     FORGOTTEN[0] += 1
+
+
+def judge_recorded(judge: Judge, failure: Exception) -> Verdict:
+    known = recorded(failure)
+    return judge(failure) if known is None else known.verdict
 
 
 def judge_of_base(base: Any) -> Judge | None:
@@ -301,7 +360,8 @@ def members(failure: Exception) -> Iterator[Exception]:
         if id(member) in seen:
             continue
         seen.add(id(member))
-        if (FOUND.get(member.__class__) or judge_of(member.__class__)) is judge_group:
+        found: Any = FOUND.get(member.__class__) or judge_of(member.__class__)
+        if found is judge_group or getattr(found, "args", ()) == (judge_group,):
             waiting += reversed(member.exceptions)
         else:
             yield member

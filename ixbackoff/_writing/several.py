@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache, reduce
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 from .._meaning.chains import Chain
@@ -12,7 +13,7 @@ from .._words.failures import On, predicate
 from .._words.values import Value
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Pick, Together
-from .attempts import Attempt, CommandOrAttempt, Do, attempt, extended
+from .attempts import Attempt, CommandOrAttempt, Do, attempt, do, extended
 
 A = TypeVar("A")
 A2 = TypeVar("A2")
@@ -85,23 +86,18 @@ def first_of(
     if given is not None and not (isinstance(given, int) and given in range(len(choices))):
         raise ValueError(f"first_of(start={start!r}): give an index from 0 to {len(choices) - 1}.")
 
+    def one(index: int) -> Attempt[E, First[A]]:
+        return do(choices[index]).map(lambda answer: First(index, answer))
+
+    @lru_cache(maxsize=8)
+    def tried_from(begin: int) -> Attempt[E, First[A]]:
+        turns = [one(turn % len(choices)) for turn in range(begin, begin + len(choices))]
+        return reduce(lambda tried, other: tried.or_else(other, chosen), turns)
+
     @attempt
     def in_turn() -> Do[E | Pick, First[A]]:
-        begin = start
-        if begin is None:
-            begin = yield from Pick(len(choices))
-        for turn in range(begin, begin + len(choices) - 1):
-            index = turn % len(choices)
-            try:
-                answer: A = yield from choices[index]
-            except Exception as failure:
-                if isinstance(failure, Misuse) or not chosen(failure):
-                    raise
-            else:
-                return First(index, answer)
-        index = (begin + len(choices) - 1) % len(choices)
-        last: A = yield from choices[index]
-        return First(index, last)
+        begin = (yield from Pick(len(choices))) if start is None else start
+        return (yield from tried_from(begin))
 
     return in_turn()
 

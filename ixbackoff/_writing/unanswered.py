@@ -15,7 +15,7 @@ from .._words.vocabulary import Delay, Now, Together
 def name_all(
     misuse: Misuse, program: Ladder, interpreter: Interpreter[Any] | AsyncInterpreter[Any]
 ) -> None:
-    """Name every kind without a handler in an error that names the first one.
+    """Extend an error about the first unhandled command: name all kinds without a handler.
 
     The commands that functions make, and those of attempts in do-notation, are not known here.
     """

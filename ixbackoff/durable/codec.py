@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 
 from .._words.commands import Misuse
 from .._words.values import fields_of
+from .._words.verdicts import RECORDED
 
 A = TypeVar("A")
 
@@ -217,8 +218,7 @@ def decode_data(held: JSON) -> Any:
 def encode_failure(failure: BaseException, depth: int = 0) -> JSON:
     """Return an exception as JSON, without its traceback.
 
-    If the exception could not be decoded, it is encoded as an instance of its nearest base class
-    that could, with a note. So `on=` with a base class chooses it as before.
+    If it could not be decoded, it is encoded as its nearest base class that could, with a note.
     """
     for kind in failure.__class__.__mro__:
         if not issubclass(kind, Exception):
@@ -261,9 +261,9 @@ def encode_as(failure: BaseException, kind: type) -> JSON:
 
 
 def state_of(failure: BaseException) -> dict[str, Any]:
-    """Return the attributes of an exception, without its notes."""
+    """Return the attributes of an exception, without its notes and its recorded judgement."""
     held = fields_of(failure)
-    return {name: value for name, value in held.items() if name != "__notes__"}
+    return {name: value for name, value in held.items() if name not in ("__notes__", RECORDED)}
 
 
 def arguments(failure: BaseException) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from .._meaning.replay import Diverged
+from .._words.failures import Predicate
 from .._words.reasons import Reason
 from .digests import CommandDigest
 
@@ -24,6 +25,8 @@ Entry: TypeAlias = dict[str, Any]
 - `r`: the number of waits that the budget has refused since the previous command; missing if 0.
 - `a`, `f` or `x`: the answer; the failure; or `true` if the command was aborted because a
   concurrent effect had failed.
+- `v`, `on`: the verdict on the failure as it was raised, with the name of its class; and whether
+  each of `Line.ons`, the innermost first, chooses it. `None` if that raised an exception.
 - `seconds`, `due`, `parks`, `boot`, `boot_due`: the length of a wait; its end, in seconds since the
   epoch; whether it is parked; the id of the boot, and the end on the boot clock.
 """
@@ -169,6 +172,7 @@ class Line:
 
     Attributes:
         digest: the digest of the current command.
+        ons: the `on`s that may be asked of a failure of the current command, innermost last.
         times: the times that deadlines have read since the previous command.
         refused: the number of waits that the budget has refused since the previous command.
         aborting: whether this effect has yet to be aborted, after the failure of a concurrent one.
@@ -181,6 +185,7 @@ class Line:
         self.again = again
         self.index = 0
         self.digest = CommandDigest("", "", "")
+        self.ons: list[Predicate] = []
         self.times: list[float] = []
         self.refused = 0
         self.aborting = False

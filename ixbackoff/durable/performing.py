@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Generator
+from contextlib import suppress
 from functools import partial
 from random import Random
 from threading import Lock
@@ -37,6 +38,7 @@ from .._words.commands import (
     unawaited,
 )
 from .._words.reasons import add_note
+from .._words.verdicts import Recorded, Verdict, attach, chooses, judge, raised_name, seconds_asked
 from .._words.vocabulary import CLOCK, Delay, Now, Together
 from .codec import JSON, decode, encode, encode_failure, shown
 from .digests import digest_of
@@ -74,6 +76,7 @@ async def run_durably(
     account = None if how.budget is None else how.budget.open(time.monotonic())
     performer = Performer(journal, interpreter, account)
     line = Line(journal, again=journal.resumed)
+    run.ons = line.ons
     stream = unrolled(program, Defaults(within=how.within), run=run)
     observed = watched(performer.replayed(stream, line), run)
     try:
@@ -402,8 +405,10 @@ class Performer:
         """Perform effects concurrently, each with its own entries."""
         observed = events_of_parts()
         effects: list[tuple[Stream, Line]] = []
-        for number, stream in enumerate(branches(command)):
+        ons = [[*line.ons] for _ in command.effects]
+        for number, stream in enumerate(branches(command, ons)):
             branch = Line(self.journal, f"{line.place}/{number}.", again)
+            branch.ons = ons[number]
             effects.append((observed(self.replayed(stream, branch)), branch))
         try:
             entry = line.entry(a=await self.all_answered(effects))
@@ -532,14 +537,33 @@ def read(entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
     if "x" in entry:
         line.aborted = True
         return None, asyncio.CancelledError()
-    return None, decode(entry["f"])
+    failure: Exception = decode(entry["f"])
+    if entry["v"] is not None:
+        *verdict, name = decode(entry["v"])
+        attach(failure, Recorded(Verdict(*verdict), name, line.ons[::-1], entry["on"]))
+    return None, failure
 
 
 def failed(line: Line, failure: Exception) -> Entry:
     """Make the entry of a command that has failed."""
     if isinstance(failure, StopIteration | StopAsyncIteration):
         failure = stop_error(failure)
-    return line.entry(f=encode_failure(failure))
+    return line.entry(**judged(line, failure), f=encode_failure(failure))
+
+
+def judged(line: Line, failure: Exception) -> Entry:
+    """Judge a failure as it was raised: the program gets it decoded, perhaps in another process."""
+    verdict: JSON = None
+    answers: list[bool | float | None] = [None] * len(line.ons)
+    with suppress(Exception):
+        given = judge(failure)
+        parts = bool(given.transient), seconds_asked(given), given.why, raised_name(failure)
+        verdict = [encode(part) for part in parts]
+    for number, on in enumerate(reversed(line.ons)):
+        with suppress(Exception):
+            answer = chooses(on, failure)
+            answers[number] = float(answer) if isinstance(answer, float) else bool(answer)
+    return {"v": verdict, "on": answers}
 
 
 def not_stopped(command: Any, stop: BaseException) -> Exception:

@@ -24,13 +24,12 @@ from .._running.command_loops import AnyInterpreter
 from .._words.commands import Misuse
 from .codec import JSON, Unrecordable, decode, encode, encode_failure
 from .dbosinternals import stop_queues, stop_reconnecting
+from .dbosjournal import Held, SegmentJournal
 from .journal import Cancelled, Parked, RunLost
 from .milliseconds import add_unixepoch
-from .orphans import OrphanWatch
 from .outages import in_words, insist_in_thread
 from .performing import run_durably
 from .runlocks import RunLocks
-from .segmentjournal import Held, SegmentJournal
 from .store import (
     APPLICATION,
     DBOS_NAME,
@@ -45,6 +44,7 @@ from .store import (
     queue_of,
     segment_id,
 )
+from .unperformed import UnperformedRuns
 from .workerlocks import FileLock, ServerLock, WorkerLock
 from .workflows import Workflow, fingerprint
 
@@ -122,7 +122,7 @@ class Worker:
         self.threads = asyncio.Semaphore(THREADS)
         self.run_locks = RunLocks()
         self.dbos: DBOS | None = None
-        self.orphans: OrphanWatch | None = None
+        self.unperformed: UnperformedRuns | None = None
         self.aborts: set[Abort] = set()
         self.returning: set[asyncio.Task[None]] = set()
         self.lock = self.new_lock()
@@ -178,7 +178,7 @@ class Worker:
         DBOS.launch()
         stop_reconnecting(self.dbos)
         self.lock.watch(self.begin_again, self.run_locks.held)
-        self.orphans = OrphanWatch(self.store, self.lock.id, self.run_locks.held)
+        self.unperformed = UnperformedRuns(self.store, self.lock.id, self.run_locks.held)
 
     def begin_again(self) -> None:
         """Abandon all runs, because the lock was lost, and continue with a new lock.
@@ -220,8 +220,8 @@ class Worker:
         The threads that take runs from queues end first: they would wait for ever for an event loop
         that has ended.
         """
-        if self.orphans is not None:
-            self.orphans.close()
+        if self.unperformed is not None:
+            self.unperformed.close()
         for abort in tuple(self.aborts):
             abort.request()
         if self.dbos is not None:

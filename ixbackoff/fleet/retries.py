@@ -1,7 +1,7 @@
 """The retries of clients that run `at(rung).retry(effect)`, without a stream of commands.
 
 Such programs are the commonest, so their clients skip the machine: `tried` recognizes the program,
-and `Retrying` waits as `ixbackoff._meaning.descents` says, like every retry of this package.
+and `Retrying` waits as `ixbackoff._meaning.retrying` says, like every retry of this package.
 tests/fleet/test_clients.py compares these clients, event by event, with the program's stream.
 """
 
@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple, Protocol
 from .._limits.nesting import check_begun
 from .._meaning.chains import Chain, Ladder, Step, chain
 from .._meaning.defaults import checked_longest
-from .._meaning.descents import begins, descents
 from .._meaning.machine import Enter, Task
+from .._meaning.retrying import begins, descents
 from .._meaning.runs import InAttempt, not_chosen, noted, number_after
 from .._meaning.semantics import attempted, limited, performed
 from .._meaning.steps import DoStep, Limited, RetryStep, StartStep

@@ -44,7 +44,7 @@ def by_call(failure: Any, _: Any) -> Verdict:
 
 
 def aborted(failure: Any, asked: Any) -> Verdict:
-    """Judge a transaction that conflicted with another, as only gRPC reports it."""
+    """Judge `Aborted`: transient without a response, else by its response."""
     return Verdict(True) if getattr(failure, "response", None) is None else by_call(failure, asked)
 
 

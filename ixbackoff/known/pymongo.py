@@ -9,16 +9,16 @@ counts as a read, even one that ends in `$merge` or `$out`. These answers of a s
 because nothing was written:
 
 - `TransientTransactionError`: the transaction was rolled back. Retry the whole transaction.
-- `RetryableWriteError` from the server: it stopped the write. The exceptions are a
-  `WriteConcernError`, after which everything is written, and a bulk write, of which a part may be
-  written unless it is labelled `NoWritesPerformed`.
+- `RetryableWriteError` from the server: it stopped the write. Not after a `WriteConcernError`:
+  everything is written. Not after a bulk write, unless it is labelled `NoWritesPerformed`: a part
+  may be written.
 - `SystemOverloadedError` with `RetryableError`: the server did not start the operation.
 - "Not primary", or a node that is recovering: another node takes over.
 
-A commit without an answer (`UnknownTransactionCommitResult`) may have been carried out. If no
-server was found in time, or the pool was full, nothing was sent, and the failure is transient,
-unless the host is not known or its certificate does not verify. Sources: MongoDB's specifications
-of retryable reads, retryable writes and transactions, and `pymongo.errors`.
+A commit without an answer (`UnknownTransactionCommitResult`) may have been carried out, so it is
+permanent. If no server was found in time, or the pool was full, nothing was sent, and the failure
+is transient, unless the host is not known or its certificate does not verify. Sources: MongoDB's
+specifications of retryable reads, retryable writes and transactions, and `pymongo.errors`.
 """
 
 from __future__ import annotations

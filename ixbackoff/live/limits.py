@@ -35,8 +35,7 @@ class Limits:
             may be opened; `public_only` is one. By default every address is allowed. The function
             gets the address that a download or a `HEAD` request is about to connect to, after
             redirects as well, so no host name gets around the limit. With such a function no proxy
-            is
-            used: a proxy looks up host names itself.
+            is used: a proxy looks up host names itself.
         insecure_redirects: whether to follow redirects from `https://` to `http://`.
 
     Raises:

@@ -76,7 +76,7 @@ def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Li
         from obstore.store import S3Store
 
         from .threads import from_store
-        from .unfinished import abort_all
+        from .unfinished_uploads import abort_all
 
         if isinstance(store, S3Store):
             await abort_all(store, key, limits, deadline)

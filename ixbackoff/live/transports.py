@@ -1,4 +1,4 @@
-"""Transports of the HTTP library: over pooled connections, and the proxies of the environment."""
+"""Transports of the HTTP library: they pool connections and use proxies of the environment."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Transport(httpx2.BaseTransport):
             return self._pools[way]
 
     def retire(self, interrupted: Collection[int]) -> None:
-        """Close what no running exchange uses.
+        """Close idle connections and those of `interrupted` threads; others close after their use.
 
         Args:
             interrupted: the threads whose exchanges did not end by themselves.
@@ -123,8 +123,8 @@ class Transport(httpx2.BaseTransport):
 def answered(pool: Pool, request: httpcore2.Request, use: Use) -> httpcore2.Response:
     """Send a request, once more if the server had closed the connection while it was unused.
 
-    Other idle connections are closed before: a server that reads a request and then closes the
-    connection would get the request on each of them.
+    Before the second time, all idle connections to the server are closed: the server may have
+    closed each of them, too.
     """
     use.fresh = False
     try:
@@ -276,7 +276,7 @@ class Way(NamedTuple):
     """A way to a server; each has a pool of its own.
 
     Attributes:
-        secure: whether by TLS; reading the trusted certificates takes 20 ms.
+        secure: whether by TLS: only then are the certificates read, which takes 20 ms.
         proxy: the URL of the proxy, or an empty string.
     """
 

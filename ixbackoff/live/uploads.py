@@ -104,7 +104,7 @@ def put(
         from obstore.store import MemoryStore, S3Store
 
         from .threads import awaited, from_store
-        from .unfinished import without_leftovers
+        from .unfinished_uploads import without_leftovers
     size = os.fstat(file.fileno()).st_size
     options = PutOptions(
         chunk_size=max(PART, math.ceil(size / PARTS)), max_concurrency=PARTS_AT_ONCE

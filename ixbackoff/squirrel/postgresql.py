@@ -1,4 +1,4 @@
-"""An index in PostgreSQL."""
+"""The PostgreSQL database of an index; `index.py` has the tables."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class PostgreSQL:
         raise failed
 
     def read(self, _statement: str, _values: Mapping[str, object], /) -> None:
-        """Return `None`: callers wait for the writing thread, within their time limit."""
+        """Return `None`: here only the writing thread reads."""
 
     def _connects(self, _dialect: Any, _record: Any, _words: Any, options: dict[str, Any]) -> None:
         """Limit the time for a new connection to the remaining seconds of the transaction."""

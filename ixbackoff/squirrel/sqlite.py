@@ -1,4 +1,4 @@
-"""An index in a SQLite file, or in memory."""
+"""The SQLite database of an index, in a file or in memory; `index.py` has the tables."""
 
 from __future__ import annotations
 

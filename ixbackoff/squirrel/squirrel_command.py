@@ -27,7 +27,8 @@ def parsed(arguments: list[str] | None) -> Namespace:
         "resource whose ETag is in the index is not copied again. After a transient failure the "
         "squirrel waits and retries, at most three times, and no wait is shorter than the "
         "previous one.",
-        epilog="Exit status: 0 if all resources are kept, 1 if not, 2 if the command is wrong.",
+        epilog="Exit status: 0 if all resources are kept, 1 if not, 2 if nothing could be started "
+        "(a wrong command, no index, no folder), 130 after Ctrl-C.",
     )
     parser.add_argument("urls", nargs="*", metavar="URL", help="an http:// or https:// resource")
     add_storage(parser)
@@ -96,7 +97,7 @@ def add_limits(parser: Parser) -> None:
         "--jobs",
         metavar="N",
         type=whole(1, MOST_JOBS),
-        help="the number of concurrent resources; equal ones are kept one after the other "
+        help="the number of concurrent resources; the same URL is never copied twice at a time "
         f"(default: {JOBS}; with --demo 1)",
     )
     parser.add_argument(

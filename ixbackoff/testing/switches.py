@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self, final
 
-from .._meaning.descents import ONE_TRY
+from .._meaning.retrying import ONE_TRY
 from .._running.sleeping import SWITCHES
 from .._words.commands import Misuse
 

@@ -14,7 +14,7 @@ import sqlalchemy
 from ixbackoff import N1, at, attempt
 from ixbackoff.durable import Engine, durable
 from ixbackoff.durable.codec import JSON
-from ixbackoff.durable.segmentjournal import Held
+from ixbackoff.durable.dbosjournal import Held
 from ixbackoff.durable.store import NewRun, Store, owner_of
 from ixbackoff.durable.worker import POLL, Worker
 from ixbackoff.durable.workerlocks import ROUND, SPREAD, SURE, FileLock, ServerLock

@@ -20,7 +20,7 @@ from dbos._core import execute_dequeued_workflow
 
 from ixbackoff import N1, Constant, at, call
 from ixbackoff.durable import Engine, durable
-from ixbackoff.durable.segmentjournal import SegmentJournal
+from ixbackoff.durable.dbosjournal import SegmentJournal
 from ixbackoff.durable.worker import WORKERS
 from ixbackoff.live import live
 

@@ -30,7 +30,9 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 WRONG: dict[str, Callable[[Any], object]] = {
-    "A chain from EmptyPlate cannot begin at PattyOn": lambda page: page.patty >> page.bottom,
+    "has to begin at PattyOn; this one begins at EmptyPlate": lambda page: (
+        page.patty >> page.bottom
+    ),
     "EmptyPlate does not say that it may follow BottomBunOn": lambda page: page.BottomBunOn.to(
         page.EmptyPlate
     ),
@@ -41,7 +43,7 @@ WRONG: dict[str, Callable[[Any], object]] = {
     "The chain leads to BottomBunOn instead of TopBunOn": lambda page: page.bottom.done(
         page.EmptyPlate, page.TopBunOn
     ),
-    "A chain from CheeseOn cannot begin at EmptyPlate": lambda page: page.top.done(
+    "has to begin at EmptyPlate; this one begins at CheeseOn": lambda page: page.top.done(
         page.EmptyPlate, page.TopBunOn
     ),
     "3 is not a chain: write Here.to": lambda page: page.bottom >> 3,
@@ -74,11 +76,11 @@ def run(page: Any, chain: Any) -> int:
 
 def test_what_bind_makes_is_checked_when_it_is_known(page: Any) -> None:
     wrong = page.bottom.bind(lambda _: page.cheese)
-    with pytest.raises(Misuse, match="A chain from PattyOn cannot begin at BottomBunOn"):
+    with pytest.raises(Misuse, match="has to begin at BottomBunOn; this one begins at PattyOn"):
         run(page, wrong >> page.top)
     with pytest.raises(Misuse, match="The chain leads to PattyOn instead of TopBunOn"):
         run(page, page.bottom.bind(lambda _: page.patty))
-    with pytest.raises(Misuse, match="A chain from CheeseOn cannot begin at PattyOn"):
+    with pytest.raises(Misuse, match="has to begin at PattyOn; this one begins at CheeseOn"):
         run(page, page.bottom.bind(lambda _: page.patty) >> page.top)
 
 

@@ -22,7 +22,7 @@ from ixbackoff import (
     backoff,
     do,
 )
-from ixbackoff._meaning.descents import ONE_TRY
+from ixbackoff._meaning.retrying import ONE_TRY
 from ixbackoff.fleet import BoundedQueue, simulate
 from ixbackoff.testing import Virtual, always, answers, no_waits, single_try
 

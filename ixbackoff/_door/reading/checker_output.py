@@ -114,7 +114,8 @@ def is_rest_of_a_note(plain: Sequence[str], here: int) -> bool:
 def unwrapped(plain: Sequence[str], begun: int, message: str) -> tuple[str, int, bool]:
     """Join a message that mypy may have wrapped over several lines.
 
-    Return the message, the number of the line after it and its source, and whether it was wrapped.
+    Return the message, the number of the first line after the message and the source line that mypy
+    prints below it, and whether the message was wrapped.
     """
     end, text = begun, message
     while not CODE.fullmatch(text) and end < min(begun + LONGEST, len(plain)):

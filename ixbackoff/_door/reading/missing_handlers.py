@@ -200,3 +200,31 @@ def answered(parsed: Parsed) -> Explanation | None:
         "one type, not a wider one.",
         "Declare the type that the command promises.",
     )
+
+
+def workflow(parsed: Parsed) -> Explanation | None:
+    """Explain a workflow whose commands the interpreter of an engine does not answer."""
+    unsolved = parsed.sort == "unsolved" and parsed.method == "Engine"
+    kinds = shown(parsed.it), shown(parsed.wanted)
+    if unsolved or (parsed.sort == "argument" and kinds[0].name == kinds[1].name == "Workflow"):
+        missing = [] if unsolved else not_in(kinds[0].inner[-1], kinds[1].inner[-1])
+    else:
+        return None
+    if not missing:
+        return Explanation(
+            "no-handler",
+            "The interpreter of an Engine answers all commands of its workflows, and this one does "
+            "not.",
+            "Join: interpreter | SomeCommand.handled_by(...).",
+        )
+    return Explanation(
+        "no-handler",
+        f"A workflow of this engine issues {' and '.join(missing)}, and no handler answers.",
+        f"Join: interpreter | {missing[0]}.handled_by(...).",
+    )
+
+
+def not_in(row: str, answered: str) -> list[str]:
+    """Return the commands of a row without a handler; none if a type variable (`@`) is unsolved."""
+    heads = {shown(one).name for one in members(answered)}
+    return [one for one in members(row) if "@" not in answered and shown(one).name not in heads]

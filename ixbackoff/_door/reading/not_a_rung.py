@@ -1,4 +1,4 @@
-"""Explanations of arguments that are not a rung, or not the rung of the program."""
+"""Explanations of arguments and names that are not a rung, or not the rung of the program."""
 
 from __future__ import annotations
 
@@ -47,6 +47,18 @@ def not_a_rung(parsed: Parsed) -> Explanation | None:
         f"Write {name}({rung}), which waits {rung[1:]} times at most."
         if name
         else "Give a rung by its name, such as N3.",
+    )
+
+
+def unknown_rung(parsed: Parsed) -> Explanation | None:
+    """Explain the name of a rung above the highest one."""
+    number = re.fullmatch(r"N(\d+)", parsed.it) if parsed.sort == "name" else None
+    if number is None or int(number[1]) <= DEEPEST:
+        return None
+    return Explanation(
+        "not-a-rung",
+        f"The deepest finite ladder is N{DEEPEST}, so {parsed.it} does not exist.",
+        f"Write N{DEEPEST}, or FOREVER with within=... for tries without end.",
     )
 
 

@@ -47,7 +47,7 @@ JITTER = 0.1
 DEVIATION = 0.1
 LONGEST = 300.0
 LINGERING = 30.0
-"""The seconds for which an abandoned dial continues in Go, the language of the post's client."""
+"""The seconds for which an abandoned dial continues in Go, the language of the article's client."""
 FIRST = 20
 """The rung of a first try at `FOREVER`."""
 BACKLOGS = (128, 4096)
@@ -80,7 +80,7 @@ def asking(timeout: float = TIMEOUT) -> Program[FOREVER, N0, None, Get | Now | D
 
 
 def backoffs(wait: float = WAIT) -> dict[str, Schedule]:
-    """Return the two modes of the post by their names: waits of `wait` seconds, or growing ones.
+    """Return the two modes of the article by name: waits of `wait` seconds, or growing ones.
 
     >>> [schedule.longest(1) for schedule in backoffs().values()]
     [0.1, inf]
@@ -195,7 +195,7 @@ class Waiting(NamedTuple):
 
 
 def ways() -> list[Waiting]:
-    """Return the ways to wait: 100 ms each time, as the post's text says, as its program does.
+    """Return three ways to wait: 100 ms each time; as in the article's text; as in its program.
 
     >>> [way.name for way in ways()]
     ['fixed', 'exponential', 'as shipped']
@@ -372,13 +372,13 @@ BACKLOG = Flag(
 EXPERIMENT = Experiment(
     "crash",
     'The simulation of "Exponential Backoff or how not to crash a server": a server stops for a '
-    "while. Clients wait 100 ms, or exponentially, as in the post's text and as in its program. "
-    "Connections wait in accept queues of two lengths.",
+    "while. Clients wait in three ways: 100 ms each time, exponentially as the article's text "
+    "says, and as its program does. Connections wait in accept queues of two lengths.",
     modelled,
     [
         Flag("steady", STEADY, whole(1, 3600), "whole seconds before the outage", "SECONDS"),
         Flag("outage", OUTAGE, number(0.1, 86_400), "the outage", "SECONDS"),
-        Flag("watch", WATCH, whole(1, 86_400), "whole seconds after it", "SECONDS"),
+        Flag("watch", WATCH, whole(1, 86_400), "whole seconds after the outage", "SECONDS"),
         Flag("clients", CLIENTS, whole(1, 100_000), "the number of clients"),
         BACKLOG,
         Flag(

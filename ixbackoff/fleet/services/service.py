@@ -75,7 +75,7 @@ class Serving(ABC):
         """End an outage."""
 
     def load(self) -> float:
-        """Return the current load, for pictures, in any unit."""
+        """Return the load, for tables and pictures, in a unit of the service, such as requests."""
         return 0.0
 
 

@@ -178,7 +178,7 @@ def run_only(scope: Scope, only: object) -> Explored:
 
 
 def by_name(changes: Sequence[Callable[[Any], object]]) -> dict[str, Callable[[Any], object]]:
-    """Return changes by the names of their functions, in words.
+    """Return changes by the names of their functions, with spaces for underscores.
 
     Raises:
         Misuse: a change is not a function, or two have the same name.

@@ -11,6 +11,7 @@ from ..._words.vocabulary import Delay
 from ...durable.codec import encode, encode_failure
 from ...durable.digests import digest_of
 from ...durable.journal import Entry, Journal, Line, Make, MakeAsync, after
+from ...durable.performing import judged
 
 __tracebackhide__ = True
 
@@ -25,12 +26,14 @@ class RecordedAnswer(NamedTuple):
         answer: its answer.
         failure: its failure, if it failed.
         times: the times that deadlines have read since the previous command.
+        judged: the judgement of the failure.
     """
 
     command: Command[Any]
     answer: Any
     failure: BaseException | None
     times: Sequence[float]
+    judged: Entry
 
 
 class MemoryJournal(Journal):
@@ -88,7 +91,8 @@ class MemoryJournal(Journal):
 
     def record(self, line: Line, command: Command[Any], answer: Any, failure: Any) -> None:
         """Record the outcome of a strand's current command."""
-        recorded = RecordedAnswer(command, answer, failure, tuple(line.times))
+        known = judged(line, failure) if isinstance(failure, Exception) else {}
+        recorded = RecordedAnswer(command, answer, failure, tuple(line.times), known)
         self.answers[line.place] = recorded
         if command.__class__ is Delay:
             self.answers[after(line.place)] = recorded
@@ -100,12 +104,12 @@ def entry_of(place: str, recorded: RecordedAnswer) -> Entry:
     Raises:
         Unrecordable: the answer cannot be recorded.
     """
-    command, answer, failure, times = recorded
+    command, answer, failure, times, known = recorded
     entry = {"at": place, "c": [*digest_of(command)], "t": [*times]}
     if isinstance(failure, Aborted):
         return entry | {"x": True}
     if isinstance(command, Delay):
         return entry | {"seconds": command.seconds}
     if failure is not None:
-        return entry | {"f": encode_failure(failure)}
+        return entry | known | {"f": encode_failure(failure)}
     return entry | {"a": encode(answer)}

@@ -77,8 +77,9 @@ class Process:
         schedule = self.how.schedule
         chance = None if schedule.deterministic else Random(SEED)  # noqa: S311
         run = ProgramRun(self.program, schedule, chance)
-        stream = unrolled(self.program, Defaults(within=self.how.within), run=run)
         line = Line(self.journal, again=self.performer is not None)
+        run.ons = line.ons
+        stream = unrolled(self.program, Defaults(within=self.how.within), run=run)
         if self.performer is not None:
             stream = self.performer.replayed(stream, line)
         root = Strand(self, stream, line, self.context.copy(), None)

@@ -121,8 +121,10 @@ class Strand:
         owner, line = self.owner, self.line
         again, performer = line.first_again(), owner.performer
         self.branches = []
-        for number, stream in enumerate(self.context.run(branches, command)):
+        ons = [[*line.ons] for _ in command.effects]
+        for number, stream in enumerate(self.context.run(branches, command, ons)):
             path = Line(owner.journal, f"{line.place}/{number}.", again)
+            path.ons = ons[number]
             replayed = stream if performer is None else performer.replayed(stream, path)
             branch = Strand(owner, replayed, path, self.context.copy(), self)
             branch.path = (*self.path, number + 1)

@@ -29,8 +29,8 @@ class ReceivedRequest:
         target: the path, with the query.
         headers: the headers, by their names in lower case.
         body: the body; empty if there was none.
-        at: the seconds from the beginning of the origin's block to the end of the request; ignored
-            in comparisons.
+        at: the seconds from the start of `with Origin(...)` to the end of the request; ignored in
+            comparisons.
         version: the version of HTTP; ignored in comparisons.
     """
 
@@ -67,7 +67,7 @@ def received(client: socket.socket) -> ReceivedRequest:
     """
     with client.makefile("rb") as stream:
         if not stream.peek(1)[:1].isalpha():  # such as a TLS client, which would wait for an answer
-            raise ValueError("The client speaks another protocol.")
+            raise ValueError("The client sent no request of HTTP/1.")
         first, *lines = head_of(stream)
         method, target, version = first.split(" ")
         headers: dict[str, str] = {}

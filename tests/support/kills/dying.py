@@ -24,8 +24,8 @@ from dbos._sys_db import SystemDatabase
 
 from ixbackoff._running.boots import since_boot
 from ixbackoff.durable import Engine
+from ixbackoff.durable.dbosjournal import Held, SegmentJournal
 from ixbackoff.durable.journal import Entry, Line
-from ixbackoff.durable.segmentjournal import Held, SegmentJournal
 from ixbackoff.durable.store import Store
 from ixbackoff.durable.worker import Worker
 from ixbackoff.durable.workerlocks import ServerLock

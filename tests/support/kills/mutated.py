@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 from ixbackoff import Command, Interpreter, Standard, Upload, attempt
 from ixbackoff._words.commands import Handler
-from ixbackoff.live import unfinished
+from ixbackoff.live import unfinished_uploads
 from ixbackoff.squirrel import fetching, handling, keeping, pipeline
 from ixbackoff.squirrel.commands import ListObjects, Swap
 from ixbackoff.squirrel.handling import Handlers
@@ -35,7 +35,7 @@ async def not_aborted(*_: object) -> None:
 
 
 def leave_unfinished_uploads() -> None:
-    patch.object(unfinished, "abort_left", not_aborted).start()
+    patch.object(unfinished_uploads, "abort_left", not_aborted).start()
 
 
 def leave_files() -> None:

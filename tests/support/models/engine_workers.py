@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from ixbackoff import AsyncInterpreter, Command, Now, Pick, Schedule, attempt
 from ixbackoff._meaning.chains import Ladder
 from ixbackoff._meaning.defaults import Defaults
+from ixbackoff.durable.dbosjournal import SegmentJournal
 from ixbackoff.durable.journal import (
     Cancelled,
     Entry,
@@ -27,7 +28,6 @@ from ixbackoff.durable.journal import (
     current_command,
 )
 from ixbackoff.durable.performing import run_durably
-from ixbackoff.durable.segmentjournal import SegmentJournal
 from ixbackoff.durable.store import NewRun
 
 from ..ways.programs import Ask

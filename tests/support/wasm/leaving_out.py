@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from ixbackoff._meaning.descents import ONE_TRY
+from ixbackoff._meaning.retrying import ONE_TRY
 from ixbackoff._running.sleeping import SWITCHES
 
 ABSENT = ("dbos", "matplotlib", "resource")

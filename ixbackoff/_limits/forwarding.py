@@ -41,8 +41,8 @@ def passed_on(stream: Stream, instead: Callable[[Any], Stream | None]) -> Stream
                 failure = error
     except StopIteration as end:
         return end.value
-    except BaseException:  # Ctrl-C arrived in this frame, so the stream is still suspended
-        stream.close()
+    except BaseException:
+        stream.close()  # for Ctrl-C in this frame; if the stream itself failed, this does nothing
         raise
     finally:  # break the cycle of exception, traceback and this frame
         failure = command = None

@@ -23,7 +23,7 @@ from obstore.store import S3Store
 from ixbackoff import N0, Upload, at, is_transient
 from ixbackoff.live import live, s3_store, uploads
 from ixbackoff.live.signatures import Signer, signer_of
-from ixbackoff.live.unfinished import MOST, UploadNote, listed, unfinished
+from ixbackoff.live.unfinished_uploads import MOST, UploadNote, listed, unfinished
 from ixbackoff.testing.web import Malformed, Origin
 
 from ..support.ways.live import PATIENT, QUICK, SYNC, Way, each_way
@@ -55,7 +55,7 @@ def dated(monkeypatch: pytest.MonkeyPatch) -> None:
         now = datetime.now(UTC).isoformat()
         return re.sub("<Initiated>.*?<", f"<Initiated>{now}<", await told(client, signer))
 
-    monkeypatch.setattr("ixbackoff.live.unfinished.listed", listed_now)
+    monkeypatch.setattr("ixbackoff.live.unfinished_uploads.listed", listed_now)
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_what_is_too_old_to_go_on_is_aborted(
     SYNC.perform(Upload(str(large), f"s3://{bucket}/key"), limits=PATIENT)
     assert len(left(moto, bucket)) == 1
     monkeypatch.setattr(
-        "ixbackoff.live.unfinished.MARGIN", -timedelta(seconds=PATIENT.total_timeout + 1.0)
+        "ixbackoff.live.unfinished_uploads.MARGIN", -timedelta(seconds=PATIENT.total_timeout + 1.0)
     )
     SYNC.perform(Upload(str(large), f"s3://{bucket}/key"), limits=PATIENT)
     assert left(moto, bucket) == []
@@ -218,7 +218,7 @@ def test_a_store_that_lists_nothing_is_uploaded_to_all_the_same(
         async def fails(*_: object, cause: Exception = cause) -> str:
             raise cause
 
-        monkeypatch.setattr("ixbackoff.live.unfinished.listed", fails)
+        monkeypatch.setattr("ixbackoff.live.unfinished_uploads.listed", fails)
         SYNC.perform(Upload(str(large), f"s3://{bucket}/key"), limits=PATIENT)
         assert left(moto, bucket) == [other]
 
@@ -239,7 +239,7 @@ def test_many_old_uploads_do_not_use_up_the_time_of_the_next(
         await anyio.sleep(60)
         raise RecursionError
 
-    monkeypatch.setattr("ixbackoff.live.unfinished.listed", many if found else slow)
+    monkeypatch.setattr("ixbackoff.live.unfinished_uploads.listed", many if found else slow)
     SYNC.perform(Upload(str(large), url), limits=replace(PATIENT, total_timeout=5.0))
     assert bytes(s3_store(bucket).get("key").bytes()) == LARGE
 

@@ -1,4 +1,4 @@
-"""Orphans: runs that belong to this worker in the database, but that no task performs.
+"""Runs that belong to this worker in the database, but that no task performs.
 
 DBOS takes a run from its queue in one transaction, and then hands it to a task. If the answer to
 that transaction is lost, no task gets the run; and because this worker is alive, no other worker
@@ -21,10 +21,10 @@ LOGGER = getLogger("ixbackoff")
 ROUND = 5.0  # seconds between two searches
 
 
-class OrphanWatch:
-    """A thread that searches for orphans, and puts them back in their queues.
+class UnperformedRuns:
+    """A thread that searches for runs that no task has, and puts them back in their queues.
 
-    A run is an orphan if no task has it in two consecutive searches. A task that begins after that
+    It puts a run back if no task has it in two consecutive searches. A task that begins after that
     performs no command, because it does not own the run any more.
 
     Args:
@@ -57,10 +57,10 @@ class OrphanWatch:
 
     def _search(self) -> None:
         mine = self._store.performed_by(self._worker)
-        orphans = {(segment, owner) for segment, owner in mine if not self._taken(run_of(segment))}
-        for segment, owner in orphans & self._seen:
+        left = {(segment, owner) for segment, owner in mine if not self._taken(run_of(segment))}
+        for segment, owner in left & self._seen:
             if self._store.enqueue_one(segment, owner):
                 LOGGER.warning(
                     "run %s was taken but not begun: it is back in its queue", run_of(segment)
                 )
-        self._seen = orphans
+        self._seen = left
