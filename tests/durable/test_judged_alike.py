@@ -85,7 +85,9 @@ def chosen(name: str, on: str) -> Any:
     choices = {
         "by default": is_transient,
         "its class": kind,
-        "as raised": lambda failure: failure.__class__ is kind and failure.__traceback__,
+        "as raised": lambda failure: (
+            failure.__class__ is kind and failure.__traceback__ is not None
+        ),
     }
     return choices[on]
 
