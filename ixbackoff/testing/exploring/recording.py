@@ -19,7 +19,7 @@ A = TypeVar("A")
 
 
 class RecordedAnswer(NamedTuple):
-    """The outcome of a command; deadlines have read `times` since the previous command."""
+    """The outcome of a command; deadlines have read the clock at `times` since the last command."""
 
     command: Command[Any]
     answer: Any
@@ -32,7 +32,8 @@ class MemoryJournal(Journal):
     """The journal of one run; an entry is encoded as JSON when a process first reads it.
 
     Attributes:
-        began: the start of the run, in seconds of virtual time, as is `time`.
+        began: the start of the run, in seconds of virtual time.
+        time: the current seconds of virtual time.
         answers: the outcomes of the commands, by their places.
         keys: the hashes of the answers of each strand, by its path.
     """

@@ -12,7 +12,7 @@ __tracebackhide__ = True
 
 
 class Walk:
-    """A run of one history, of which `history` are the surprises that are known before."""
+    """A run of one history; `history` holds the surprises that are known before the run."""
 
     def __init__(
         self, scope: Scope, history: History, trace: list[Performed] | None = None
@@ -131,8 +131,6 @@ class DrawnWalk(GuidedWalk):
 
 
 class TextWalk(GuidedWalk):
-    """A walk along a history in text."""
-
     def __init__(self, scope: Scope, text: str) -> None:
         super().__init__(scope)
         self.text = "" if text == str(History()) else text
