@@ -17,8 +17,6 @@ from .services.service import Request, Serving
 
 
 class CommandRetrying(Retrying):
-    """The state that all clients of one command share."""
-
     def __init__(
         self,
         environment: Environment,
@@ -55,7 +53,6 @@ class CommandClient:
         self.log = shared.log()
 
     def begin(self) -> None:
-        """Begin the first try of a run, or the next one after a wait."""
         shared = self._shared
         events, limit = shared.events, shared.limit
         if self.log is not None:
@@ -76,7 +73,6 @@ class CommandClient:
         """Do nothing: no generator is open."""
 
     def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
-        """Take the result of a request."""
         shared = self._shared
         tally = shared.tally
         if failure is None:
@@ -111,7 +107,6 @@ class CommandClient:
             shared.end_try(self, None, exceeded)
 
     def _record(self, answer: Any, failure: Exception | None) -> None:
-        """Add the ended command to the trace."""
         trace = self._shared.trace
         if trace is not None:
             trace.append(Performed(self.begun, self._shared.command, answer, failure, self.number))
