@@ -39,7 +39,6 @@ AWAY = re.compile(
 
 
 def judge(failure: Any) -> Verdict:
-    """Judge a failure of psycopg by its SQLSTATE, or by its text if it has none."""
     sqlstate = getattr(failure, "sqlstate", None)
     if sqlstate is None:
         return judge_by_text(failure)
@@ -49,7 +48,6 @@ def judge(failure: Any) -> Verdict:
 
 
 def judge_by_text(failure: Any) -> Verdict:
-    """Judge a failure of the connection."""
     text = str(failure)
     if is_refused(failure):
         return permanent(failure, ": the server refused the connection")
@@ -67,7 +65,6 @@ def is_refused(failure: Exception) -> bool:
 
 
 def unresolved(failure: Exception) -> Verdict:
-    """Judge a connection that was lost, in a COMMIT or elsewhere."""
     if through(failure, "psycopg", "_commit_gen"):
         return permanent(failure, " in a COMMIT, which may have been carried out")
     return Verdict(True)
