@@ -30,7 +30,7 @@ class CommandRetrying(Retrying):
         self.command: Final[Any] = tried.command
         self.limit: Final = tried.limit
         self.tally: Final = environment.tally
-        self.failed: Final = environment.failed
+        self.count_failure: Final = environment.count_failure
         self.serving: Final = serving
         self.ask: Final = serving.ask
 
@@ -79,7 +79,7 @@ class CommandClient:
             tally.answered += 1
             tally.latency += shared.events.now - request.begun
         else:
-            shared.failed(failure)
+            shared.count_failure(failure)
         if self._asking:
             self._arrived = value, failure
         else:
@@ -100,7 +100,7 @@ class CommandClient:
             shared = self._shared
             shared.serving.abandoned(request)
             late = TimeoutError(f"no answer arrived within {shared.limit:g} s")
-            shared.failed(late)
+            shared.count_failure(late)
             self._record(None, late)
             where = f" ({shared.command.__class__.__name__} was running)"
             exceeded = DeadlineExceeded(f"not done within {shared.limit:g} s{where}")

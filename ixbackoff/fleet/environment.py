@@ -79,7 +79,7 @@ class Environment:
             f"services | instantly({kind.__name__}.handled_by(...))."
         )
 
-    def failed(self, failure: BaseException) -> None:
+    def count_failure(self, failure: BaseException) -> None:
         self.tally.failed += 1
         if isinstance(failure, TimeoutError):
             self.tally.late += 1

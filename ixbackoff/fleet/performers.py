@@ -193,7 +193,7 @@ class TaskPerformer(ABC):
             tally.answered += 1
             tally.latency += environment.events.now - request.begun
         else:
-            environment.failed(failure)
+            environment.count_failure(failure)
         if self._arrived is not None:
             self._arrived = value, failure
         elif failure is None and environment.trace is None:

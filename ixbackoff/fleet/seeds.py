@@ -109,7 +109,7 @@ def here(
         try:
             result = function(seed)
         except Exception as error:
-            error.add_note(named(seed))
+            error.add_note(note_of(seed))
             raise
         keep(seed, result)
 
@@ -134,7 +134,7 @@ def elsewhere(
                 with carrying(seed):
                     result = future.result()
                 if isinstance(result, Failed):
-                    result.error.add_note(named(seed))
+                    result.error.add_note(note_of(seed))
                     result.error.add_note(f"{NOTE} in a worker:\n{result.where}")
                     raise result.error
                 keep(seed, result)
@@ -201,11 +201,11 @@ def carrying(seed: int) -> Generator[None]:
             "or jobs=1, which sends nothing."
         ) from error
     except Exception as error:
-        error.add_note(named(seed))
+        error.add_note(note_of(seed))
         raise
 
 
-def named(seed: int) -> str:
+def note_of(seed: int) -> str:
     return f"{NOTE} with seed={seed}"
 
 

@@ -44,7 +44,7 @@ def judge(failure: Any) -> Verdict:
         return judge_by_text(failure)
     if not is_transient(sqlstate):
         return permanent(failure, f" (SQLSTATE {sqlstate})")
-    return unresolved(failure) if is_lost(sqlstate) else Verdict(True)
+    return judge_lost(failure) if is_lost(sqlstate) else Verdict(True)
 
 
 def judge_by_text(failure: Any) -> Verdict:
@@ -53,7 +53,7 @@ def judge_by_text(failure: Any) -> Verdict:
         return permanent(failure, ": the server refused the connection")
     if SERVER_SAYS.search(text):
         return Verdict(True)
-    return unresolved(failure) if AWAY.search(text) else permanent(failure)
+    return judge_lost(failure) if AWAY.search(text) else permanent(failure)
 
 
 def is_refused(failure: Exception) -> bool:
@@ -64,7 +64,7 @@ def is_refused(failure: Exception) -> bool:
     return SERVER_MAY_PASS.search(text) is None
 
 
-def unresolved(failure: Exception) -> Verdict:
+def judge_lost(failure: Exception) -> Verdict:
     if through(failure, "psycopg", "_commit_gen"):
         return permanent(failure, " in a COMMIT, which may have been carried out")
     return Verdict(True)

@@ -117,7 +117,7 @@ def by_response(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
 
 
 def refused_by_proxy(failure: Exception, asked: Sequence[SentRequest], said: str) -> Verdict:
-    """Judge by the proxy's status: one that cannot reach the host has not sent the request."""
+    """Judge by the status in `said`: a proxy that cannot reach the host has sent no request."""
     found = PROXY_STATUS.search(said)
     if found is None:
         return permanent(failure)
@@ -169,7 +169,7 @@ def reason_to_stop(failure: Any) -> str:
 
 
 Judging: TypeAlias = Callable[[Any, Sequence[SentRequest]], Verdict]
-"""A function that judges a failure, given the requests that it belongs to."""
+"""A function that judges a failure, given the requests that it belongs to, the first one first."""
 
 
 def nearest(

@@ -22,7 +22,7 @@ def frames(failure: BaseException) -> Iterator[FrameType]:
 def variables(
     failure: BaseException, functions: Collection[tuple[str, str]]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the local variables of each call of `functions`, pairs of a module and a name.
+    """Yield the locals of each call of `functions`, pairs of module and name, outermost first.
 
     >>> def send(method):
     ...     raise TimeoutError
