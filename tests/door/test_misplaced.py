@@ -76,6 +76,16 @@ SAID = [
         "Class `Succ[Succ[Succ[Z]]]` has no attribute `retry`",
         "Write at(N3).retry(...).  [no-such-step]",
     ),
+    (
+        "Download('http://h', 'a').retry()",
+        '"Download" has no attribute "retry"',
+        "Write at(N3).retry(command).  [no-such-step]",
+    ),
+    (
+        "at(N3).retry(x).limit()",
+        '"Program[N3, N0, None, Download | Delay]" has no attribute "limit"',
+        "Write .retry(do(command).limit(...)).  [no-such-step]",
+    ),
     ("N21", 'Name "N21" is not defined; did you mean "N1"?', "The deepest finite ladder is N20"),
     ("N21", '"N21" is unknown import symbol', "The deepest finite ladder is N20"),
     ("N21", "Name `N21` used when not defined", "The deepest finite ladder is N20"),

@@ -107,7 +107,7 @@ def found(error: Error, source: Source) -> Finding | None:
         None,
     )
     explanation = explanation or uncalled(error, source)
-    explanation = explanation or of_a_call(error, source) or of_an_attribute(error, source)
+    explanation = explanation or of_an_attribute(error, source) or of_a_call(error, source)
     if explanation is None:
         return None
     explanation, place = drawn(explanation, error, source)
