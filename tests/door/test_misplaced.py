@@ -147,10 +147,17 @@ SAID = [
     ),
     (
         "Engine(live(), recipe)",
-        "Argument `Workflow[[], int, Ask | Delay]` is not assignable to parameter `*workflows` "
-        "with type `Workflow[..., Any, Call[Any] | Delay | Download]` in function "
+        "Argument `Workflow[[], int, Ask | Delay, N3]` is not assignable to parameter `*workflows` "
+        "with type `Workflow[..., Any, Call[Any] | Delay | Download, Any]` in function "
         "`ixbackoff.durable.engine.Engine.__init__`",
         "A workflow of this engine issues Ask, and no handler answers.",
+    ),
+    (
+        "Engine(live(), recipe)",
+        "Argument to `Engine.__init__` is incorrect: Expected `Interpreter[Download | Upload | "
+        "Delay | ... omitted 7 union elements]`, found `Interpreter[Download | Upload | Delay | "
+        "... omitted 6 union elements]`",
+        "answers all commands of its workflows",
     ),
     (
         "@durable\ndef order() -> None: ...",
