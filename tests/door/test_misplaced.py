@@ -35,7 +35,11 @@ SAID = [
         'expected "Interpreter[object]"',
         "To mypy, the commands of more than eight different effects are object.",
     ),
-    ("Delay(2)", 'Missing positional argument "_sealed" in call to "Delay"', "only the ladder"),
+    (
+        "Delay(2)",
+        'Argument 1 to "Delay" has incompatible type "int"; expected "Never"',
+        "only the ladder issues waits.  [sealed]",
+    ),
     (
         "Exponential(1, max=60)",
         'Unexpected keyword argument "max" for "Exponential"',
