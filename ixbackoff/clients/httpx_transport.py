@@ -1,0 +1,152 @@
+"""Transports of httpx and httpx2, sync and async."""
+
+from __future__ import annotations
+
+import sys
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any, Self
+
+from .._functions.backoff import Backoff
+from .._words.commands import Misuse
+from .last_answer import Resending, is_short, limited
+
+__tracebackhide__ = True
+
+if TYPE_CHECKING:
+    from httpx import AsyncBaseTransport, BaseTransport
+    from httpx2 import AsyncBaseTransport as AsyncBaseTransport2
+    from httpx2 import BaseTransport as BaseTransport2
+
+    class Base(BaseTransport, AsyncBaseTransport, BaseTransport2, AsyncBaseTransport2):
+        def handle_request(self, request: Any) -> Any: ...
+        async def handle_async_request(self, request: Any) -> Any: ...
+
+else:
+    Base = object  # no client checks it
+
+
+class Transport(Base):
+    """A transport for each kind of client, which sends the requests through other transports."""
+
+    def __init__(self, backoff: Backoff[Any], inner: Any) -> None:
+        self._plain: Resending[Any] = Resending(backoff, failure_of, methodcaller("close"))
+        self._awaited: Resending[Any] = Resending(backoff, failure_of, methodcaller("aclose"))
+        self._inners: dict[Any, Any] = {} if inner is None else {None: inner}
+
+    def handle_request(self, request: Any) -> Any:
+        """Send a request with retries, and return its last answer."""
+        library, inner = self._library_and_inner(request, "handle_request", "HTTPTransport")
+        given = dict.fromkeys(("connect", "read", "write", "pool"))
+        given |= request.extensions.get("timeout", {})
+
+        def one_try() -> Any:
+            timeouts = {name: limited(seconds) for name, seconds in given.items()}
+            request.extensions = {**request.extensions, "timeout": timeouts}
+            try:
+                answer = inner.handle_request(request)
+                answer.request = request
+                if answer.is_error and is_short(answer.headers):
+                    body = b"".join(answer.stream)
+                    answer.stream.close()
+                    answer.stream = library.ByteStream(body)
+                return answer  # noqa: TRY300  in one line, it would leave the `try` early
+            except library.RequestError as failure:
+                failure.request = request  # for the judge; a client sets it after its transport
+                raise
+
+        name = f"{request.method} {request.url.host}"
+        return self._plain.send(name, one_try, is_stream(request, library))
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """As `handle_request`, for an async client."""
+        kind = "handle_async_request", "AsyncHTTPTransport"
+        library, inner = self._library_and_inner(request, *kind)
+
+        async def one_try() -> Any:
+            try:
+                answer = await inner.handle_async_request(request)
+                answer.request = request
+                if answer.is_error and is_short(answer.headers):
+                    body = b"".join([chunk async for chunk in answer.stream])
+                    await answer.stream.aclose()
+                    answer.stream = library.ByteStream(body)
+                return answer  # noqa: TRY300
+            except library.RequestError as failure:
+                failure.request = request
+                raise
+
+        name = f"{request.method} {request.url.host}"
+        return await self._awaited.send_async(name, one_try, is_stream(request, library))
+
+    def _library_and_inner(self, request: Any, method: str, usual: str) -> tuple[Any, Any]:
+        library = library_of(request)
+        made = getattr(library, usual)
+        inner = self._inners.get(None) or self._inners.get(made)
+        inner = inner or self._inners.setdefault(made, made())
+        if not hasattr(inner, method):
+            raise Misuse(f"transport(..., {inner!r}): this client needs an {usual}.")
+        return library, inner
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def close(self) -> None:
+        """Close the connections of sync clients."""
+        for inner in self._inners.values():
+            getattr(inner, "close", bool)()  # an async one has no `close`
+
+    async def aclose(self) -> None:
+        """Close the connections of async clients."""
+        for inner in self._inners.values():
+            if hasattr(inner, "aclose"):
+                await inner.aclose()
+
+
+def transport(
+    backoff: Backoff[Any],
+    inner: BaseTransport | AsyncBaseTransport | BaseTransport2 | AsyncBaseTransport2 | None = None,
+) -> Transport:
+    """Make a transport that retries requests, for sync and async clients of httpx and httpx2.
+
+    >>> import httpx
+    >>> from ixbackoff import N3, backoff
+    >>> from ixbackoff.clients import transport
+    >>> client = httpx.Client(transport=transport(backoff(N3, within=30)))
+
+    Args:
+        backoff: a backoff without `until`; `within` is the seconds until the last answer begins.
+        inner: the transport that sends the requests; by default the one of a plain client.
+
+    Raises:
+        Misuse: `backoff` is not a backoff, or it has `until`.
+    """
+    return Transport(backoff, inner)
+
+
+def library_of(request: Any) -> Any:
+    """Return httpx or httpx2."""
+    names = [kind.__module__.partition(".")[0] for kind in request.__class__.__mro__]
+    return sys.modules["httpx" if "httpx" in names else "httpx2"]
+
+
+def failure_of(answer: Any) -> Exception | None:
+    said, kind = f"{answer.status_code} {answer.reason_phrase}", library_of(answer.request)
+    failure: Exception = kind.HTTPStatusError(said, request=answer.request, response=answer)
+    return failure if answer.is_error else None
+
+
+def is_stream(request: Any, library: Any) -> bool:
+    """Return whether the body can be sent only once: it is neither bytes nor a form of files."""
+    body, kinds = request.stream, (bytes, str, library.ByteStream)
+    fields = getattr(body, "fields", None)
+    parts = [body] if fields is None else [getattr(field, "file", b"") for field in fields]
+    return not all(isinstance(one, kinds) or getattr(one, "seekable", bool)() for one in parts)
