@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._functions.backoff import Backoff
 from .._words.extras import needed
-from .last_answer import Resending, is_short
+from .last_answer import Resending
 
 __tracebackhide__ = True
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # When a connection breaks, aiohttp sends an idempotent request once more, and so it would call the
 # middleware twice. Both calls have the same timer; the second raises the failure of the first.
 BROKEN: ContextVar[tuple[object, Exception] | None] = ContextVar("ixbackoff_broken", default=None)
+IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
 
 
 def middleware(backoff: Backoff[Any]) -> ClientMiddlewareType:
@@ -38,30 +39,28 @@ def middleware(backoff: Backoff[Any]) -> ClientMiddlewareType:
         import aiohttp
 
     def failure_of(answer: ClientResponse) -> Exception | None:
-        info, said = (answer.request_info, answer.history), answer.reason or ""
-        kind = aiohttp.ClientResponseError
-        failure = kind(*info, status=answer.status, message=said, headers=answer.headers)
-        return None if answer.ok else failure
+        if answer.ok:
+            return None
+        info, said = answer.request_info, answer.reason or ""
+        info = info._replace(real_url=info.real_url.with_query(None))  # a query may have secrets
+        return aiohttp.ClientResponseError(
+            info, answer.history, status=answer.status, message=said, headers=answer.headers
+        )
 
-    sending = Resending(backoff, failure_of, aiohttp.ClientResponse.close)
+    sending = Resending(backoff, failure_of)
 
     async def send(request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
-        async def one_try() -> ClientResponse:
-            answer = await handler(request)
-            if not answer.ok and is_short(answer.headers):
-                await answer.read()
-            return answer
-
         timer, before = getattr(request, "_timer", None), BROKEN.get()
         BROKEN.set(None)
         if before is not None and before[0] is timer is not None:
             raise before[1]
         name, body = f"{request.method} {request.url.host}", request.body
+        once = body != b"" and body.size is None
         try:
-            once = body != b"" and body.size is None
-            return await sending.send_async(name, one_try, once)
+            return await sending.send_async(name, lambda: handler(request), once)
         except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as failure:
-            BROKEN.set((timer, failure))
+            if request.method in IDEMPOTENT:
+                BROKEN.set((timer, failure))
             raise
 
     return send

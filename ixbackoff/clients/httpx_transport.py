@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from operator import methodcaller
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any, Self
 
 from .._functions.backoff import Backoff
@@ -29,33 +29,34 @@ class Transport(Base):
     """A transport for each kind of client, which sends the requests through other transports."""
 
     def __init__(self, backoff: Backoff[Any], inner: Any) -> None:
-        self._plain: Resending[Any] = Resending(backoff, failure_of, methodcaller("close"))
-        self._awaited: Resending[Any] = Resending(backoff, failure_of, methodcaller("aclose"))
+        self._sending: Resending[Any] = Resending(backoff, failure_of, inner)
         self._inners: dict[Any, Any] = {} if inner is None else {None: inner}
 
     def handle_request(self, request: Any) -> Any:
         """Send a request with retries, and return its last answer."""
         library, inner = self._library_and_inner(request, "handle_request", "HTTPTransport")
-        given = dict.fromkeys(("connect", "read", "write", "pool"))
-        given |= request.extensions.get("timeout", {})
+        before = request.extensions
+        given = dict.fromkeys(("connect", "read", "write", "pool")) | before.get("timeout", {})
 
         def one_try() -> Any:
             timeouts = {name: limited(seconds) for name, seconds in given.items()}
-            request.extensions = {**request.extensions, "timeout": timeouts}
+            request.extensions = {**before, "timeout": timeouts}
             try:
                 answer = inner.handle_request(request)
                 answer.request = request
                 if answer.is_error and is_short(answer.headers):
-                    body = b"".join(answer.stream)
-                    answer.stream.close()
-                    answer.stream = library.ByteStream(body)
+                    with closing(answer.stream) as stream:
+                        answer.stream = library.ByteStream(b"".join(stream))
                 return answer  # noqa: TRY300  in one line, it would leave the `try` early
             except library.RequestError as failure:
                 failure.request = request  # for the judge; a client sets it after its transport
                 raise
+            finally:
+                timeouts.update(given)  # the body of the answer is read later
+                request.extensions = before
 
         name = f"{request.method} {request.url.host}"
-        return self._plain.send(name, one_try, is_stream(request, library))
+        return self._sending.send(name, one_try, is_stream(request, library))
 
     async def handle_async_request(self, request: Any) -> Any:
         """As `handle_request`, for an async client."""
@@ -67,8 +68,8 @@ class Transport(Base):
                 answer = await inner.handle_async_request(request)
                 answer.request = request
                 if answer.is_error and is_short(answer.headers):
-                    body = b"".join([chunk async for chunk in answer.stream])
-                    await answer.stream.aclose()
+                    async with aclosing(answer.stream) as stream:
+                        body = b"".join([chunk async for chunk in stream])
                     answer.stream = library.ByteStream(body)
                 return answer  # noqa: TRY300
             except library.RequestError as failure:
@@ -76,7 +77,7 @@ class Transport(Base):
                 raise
 
         name = f"{request.method} {request.url.host}"
-        return await self._awaited.send_async(name, one_try, is_stream(request, library))
+        return await self._sending.send_async(name, one_try, is_stream(request, library))
 
     def _library_and_inner(self, request: Any, method: str, usual: str) -> tuple[Any, Any]:
         library = library_of(request)
@@ -87,28 +88,25 @@ class Transport(Base):
             raise Misuse(f"transport(..., {inner!r}): this client needs an {usual}.")
         return library, inner
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-    def close(self) -> None:
+    def close(self, *_: object) -> None:
         """Close the connections of sync clients."""
         for inner in self._inners.values():
             getattr(inner, "close", bool)()  # an async one has no `close`
 
-    async def aclose(self) -> None:
+    async def aclose(self, *_: object) -> None:
         """Close the connections of async clients."""
         for inner in self._inners.values():
             if hasattr(inner, "aclose"):
                 await inner.aclose()
+
+    if not TYPE_CHECKING:
+        __exit__, __aexit__ = close, aclose
+
+        def __enter__(self) -> Self:
+            return self
+
+        async def __aenter__(self) -> Self:
+            return self
 
 
 def transport(
@@ -127,21 +125,22 @@ def transport(
         inner: the transport that sends the requests; by default the one of a plain client.
 
     Raises:
-        Misuse: `backoff` is not a backoff, or it has `until`.
+        Misuse: `backoff` is not a backoff, or it has `until`; or `inner` retries by itself.
     """
     return Transport(backoff, inner)
 
 
 def library_of(request: Any) -> Any:
     """Return httpx or httpx2."""
-    names = [kind.__module__.partition(".")[0] for kind in request.__class__.__mro__]
-    return sys.modules["httpx" if "httpx" in names else "httpx2"]
+    return sys.modules[request.__class__.__mro__[-2].__module__.partition(".")[0]]
 
 
 def failure_of(answer: Any) -> Exception | None:
+    if not answer.is_error:
+        return None
     said, kind = f"{answer.status_code} {answer.reason_phrase}", library_of(answer.request)
     failure: Exception = kind.HTTPStatusError(said, request=answer.request, response=answer)
-    return failure if answer.is_error else None
+    return failure
 
 
 def is_stream(request: Any, library: Any) -> bool:

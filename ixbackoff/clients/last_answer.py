@@ -8,6 +8,9 @@ because the run may still refuse the wait; a short body is read at once, to free
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from inspect import isawaitable
+from operator import attrgetter
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from .._functions.backoff import Backoff, made
@@ -25,47 +28,51 @@ Held: TypeAlias = list[tuple[R, Exception | None]]
 SENT_ONCE = "the body of the request is a stream, which can be sent only once"
 SHORT = 65_536  # bytes
 OURS = Misuse, CircuitOpen, DeadlineExceeded
+RETRIES = "_pool._retries", "max_retries.total", "retry.total"
+"""The numbers of retries of httpx, of requests and urllib3, and of httpx-retries."""
 
 
 class Resending(Generic[R]):
-    """A backoff for requests: `failed` makes the failure of an answer, and `close` drops one."""
+    """A backoff for requests; `failed` makes the failure of an answer, `None` if it has none."""
 
     def __init__(
-        self,
-        backoff: Backoff[Any],
-        failed: Callable[[R], Exception | None],
-        close: Callable[[R], Awaitable[None] | None] = lambda _: None,
+        self, backoff: Backoff[Any], failed: Callable[[R], Exception | None], inner: object = None
     ) -> None:
         given: object = backoff
         if not isinstance(given, Backoff):
             raise Misuse(f"{backoff!r} in a client: give a backoff, such as backoff(N3).")
         if backoff._settings.until is not None:
             raise Misuse("until= in a client: a body is read later, so put it on a function.")
+        for number in RETRIES:
+            with suppress(AttributeError):
+                if attrgetter(number)(inner) != 0:
+                    raise Misuse(
+                        f"{inner!r} in a client: its retries would multiply, leave them out."
+                    )
         self._backoffs = backoff, made(N0, backoff._settings)
         self._chosen = predicate(backoff._settings.on)
         self._failed = failed
-        self._close = close
 
     def send(self, name: str, one_try: Callable[[], R], once: bool = False) -> R:
         """Return the last answer of `one_try`; `once` if the body of the request is a stream."""
         held: Held[R] = []
 
-        def request() -> R:
+        def close() -> None:
             while held:
-                self._close(held.pop()[0])
+                getattr(held.pop()[0], "close", bool)()
+
+        def request() -> R:
+            close()
             return self._checked(one_try(), held)
 
         request.__qualname__ = name
         try:
-            answer = self._backoffs[once].call(request)
-        except Exception as failure:
-            return self._ended(failure, name, held, once)
-        else:
-            held.clear()
-            return answer
-        finally:
-            while held:
-                self._close(held.pop()[0])
+            held[:] = [(self._backoffs[once].call(request), None)]
+        except BaseException as failure:
+            if self._raises(failure, name, held, once):
+                close()
+                raise
+        return held.pop()[0]
 
     async def send_async(
         self, name: str, one_try: Callable[[], Awaitable[R]], once: bool = False
@@ -75,8 +82,9 @@ class Resending(Generic[R]):
 
         async def close() -> None:
             while held:
-                closing = self._close(held.pop()[0])
-                if closing is not None:
+                answer = held.pop()[0]
+                closing = getattr(answer, "aclose", getattr(answer, "close", bool))()
+                if isawaitable(closing):
                     await closing
 
         async def request() -> R:
@@ -85,29 +93,31 @@ class Resending(Generic[R]):
 
         request.__qualname__ = name
         try:
-            answer = await self._backoffs[once].call(request)
-        except Exception as failure:
-            return self._ended(failure, name, held, once)
-        else:
-            held.clear()
-            return answer
-        finally:
-            await close()
+            held[:] = [(await self._backoffs[once].call(request), None)]
+        except BaseException as failure:
+            if self._raises(failure, name, held, once):
+                await close()
+                raise
+        return held.pop()[0]
 
     def _checked(self, answer: R, held: Held[R]) -> R:
-        held.append((answer, self._failed(answer)))
-        if held[0][1] is not None:
-            raise held[0][1]
+        failure = self._failed(answer)
+        held.append((answer, failure))
+        if failure is not None:
+            try:
+                raise failure
+            finally:  # break the cycle of failure, traceback and this frame
+                del failure
         return answer
 
-    def _ended(self, failure: Exception, name: str, held: Held[R], once: bool) -> R:
-        if once and not isinstance(failure, OURS) and self._chosen(failure):
+    def _raises(self, failure: Any, name: str, held: Held[R], once: bool) -> bool:
+        """Return whether a run raises its failure, because it is not that of the last answer."""
+        foreign = isinstance(failure, Exception) and not isinstance(failure, OURS)
+        if once and foreign and self._chosen(failure):
             failure.add_note(f"{NOTE} not tried again: {SENT_ONCE}")
             said = "%s: not tried again: %s (%s)"
             default_logger().warning(said, name, SENT_ONCE, described(failure))
-        if held and held[0][1] is failure:
-            return held.pop()[0]
-        raise failure
+        return not held or held[0][1] is not failure
 
 
 def is_short(headers: Mapping[str, str]) -> bool:
@@ -117,5 +127,11 @@ def is_short(headers: Mapping[str, str]) -> bool:
 
 
 def limited(timeout: float | None) -> float | None:
-    """Return a timeout of a client, but at most the seconds that the request has left."""
-    return min((each for each in (timeout, time_limit()) if each is not None), default=None)
+    """Return a timeout of a client, but at most the seconds that the request has left.
+
+    They are at least 0.001, because libraries reject 0, or take it for something else.
+    """
+    left = time_limit()
+    if left is None:
+        return timeout
+    return max(left, 0.001) if timeout is None else min(timeout, max(left, 0.001))

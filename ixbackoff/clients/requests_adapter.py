@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from operator import methodcaller
+from contextlib import suppress
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from .._functions.backoff import Backoff
-from .._words.commands import Misuse
+from .._limits.deadlines import time_limit
 from .._words.extras import needed
 from .last_answer import Resending, is_short, limited
 
@@ -24,25 +24,35 @@ else:
 class Adapter(BaseAdapter):
     """An adapter with another one inside."""
 
-    def __init__(self, sending: Resending[Response], inner: BaseAdapter) -> None:
-        self._sending = sending
-        self._inner = inner
+    def __init__(self, backoff: Backoff[Any], inner: BaseAdapter) -> None:
+        self._sending = Resending(backoff, failure_of, inner)
+        self._backoff, self._inner = backoff, inner
 
-    def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
+    def __reduce__(self) -> Any:
+        return adapter, (self._backoff, self._inner)
+
+    def send(
+        self,
+        request: PreparedRequest,
+        stream: bool = False,
+        timeout: Any = None,
+        *args: Any,
+        **kwargs: Any,
+    ) -> Response:
         """Send a request with retries, and return its last answer."""
         body: Any = request.body
         start = start_of(body)
-        timeout: Any = kwargs.get("timeout")
-        connect, read = timeout if timeout.__class__ is tuple else (timeout, timeout)
 
         def one_try() -> Response:
             if start is not None:
                 body.seek(start)
-            if not hasattr(timeout, "connect_timeout"):  # not a `Timeout` of urllib3
-                kwargs["timeout"] = limited(connect), limited(read)
-            answer = self._inner.send(request, *args, **kwargs)
-            if not answer.ok and is_short(answer.headers):
-                _ = answer.content
+            answer = self._inner.send(request, stream, in_time(timeout), *args, **kwargs)
+            if not (answer.ok or stream) and is_short(answer.headers):
+                _ = answer.content  # of a stream, the user may read `raw`
+            elif time_limit() is not None:
+                with suppress(AttributeError):  # the body may take longer
+                    raw: Any = answer.raw
+                    raw._fp.fp.raw._sock.settimeout(pair(timeout)[1])
             return answer
 
         name = f"{request.method} {urlsplit(request.url or '').hostname}"
@@ -72,17 +82,15 @@ def adapter(backoff: Backoff[Any], inner: BaseAdapter | None = None) -> BaseAdap
         Misuse: `backoff` is not a backoff, or it has `until`; or `inner` retries by itself.
     """
     with needed("adapter", "requests", {"requests"}):
-        from requests import HTTPError
         from requests.adapters import HTTPAdapter
+    return Adapter(backoff, HTTPAdapter() if inner is None else inner)
 
-    def failure_of(answer: Response) -> Exception | None:
-        said = f"{answer.status_code} {answer.reason}"
-        return None if answer.ok else HTTPError(said, request=answer.request, response=answer)
 
-    if getattr(getattr(inner, "max_retries", None), "total", 0):
-        raise Misuse(f"adapter(..., {inner!r}): its max_retries would multiply, leave them out.")
-    sending = Resending(backoff, failure_of, methodcaller("close"))
-    return Adapter(sending, HTTPAdapter() if inner is None else inner)
+def failure_of(answer: Response) -> Exception | None:
+    from requests import HTTPError
+
+    said = f"{answer.status_code} {answer.reason}"
+    return None if answer.ok else HTTPError(said, request=answer.request, response=answer)
 
 
 def start_of(body: Any) -> int | None:
@@ -91,3 +99,19 @@ def start_of(body: Any) -> int | None:
         return int(body.tell()) if body.seekable() else None
     except (AttributeError, OSError):
         return None
+
+
+def pair(timeout: Any) -> Any:
+    return timeout if timeout.__class__ is tuple else (timeout, timeout)
+
+
+def in_time(timeout: Any) -> Any:
+    """Return the time-out of a session, but at most the seconds that the request has left."""
+    if time_limit() is None:
+        return timeout
+    if hasattr(timeout, "clone"):  # a `Timeout` of urllib3
+        timeout = timeout.clone()
+        timeout.total = limited(timeout.total)
+        return timeout
+    connect, read = pair(timeout)
+    return limited(connect), limited(read)

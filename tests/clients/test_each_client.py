@@ -197,7 +197,7 @@ def test_requests_gives_a_stream_before_its_body() -> None:
 
 
 def test_requests_with_retries_of_urllib3_would_multiply() -> None:
-    with pytest.raises(Misuse, match="its max_retries would multiply"):
+    with pytest.raises(Misuse, match="its own retries would multiply"):
         adapter(patiently, HTTPAdapter(max_retries=urllib3.Retry(3)))
     adapter(patiently, HTTPAdapter(pool_maxsize=20))
 
