@@ -101,13 +101,9 @@ class Resending(Generic[R]):
         return held.pop()[0]
 
     def _checked(self, answer: R, held: Held[R]) -> R:
-        failure = self._failed(answer)
-        held.append((answer, failure))
-        if failure is not None:
-            try:
-                raise failure
-            finally:  # break the cycle of failure, traceback and this frame
-                del failure
+        held.append((answer, self._failed(answer)))
+        if held[0][1] is not None:
+            raise held[0][1]
         return answer
 
     def _raises(self, failure: Any, name: str, held: Held[R], once: bool) -> bool:

@@ -25,7 +25,7 @@ class Adapter(BaseAdapter):
     """An adapter with another one inside."""
 
     def __init__(self, backoff: Backoff[Any], inner: BaseAdapter) -> None:
-        self._sending = Resending(backoff, failure_of, inner)
+        self._sending: Resending[Any] = Resending(backoff, failure_of, inner)
         self._backoff, self._inner = backoff, inner
 
     def __reduce__(self) -> Any:
@@ -38,21 +38,21 @@ class Adapter(BaseAdapter):
         timeout: Any = None,
         *args: Any,
         **kwargs: Any,
-    ) -> Response:
+    ) -> Any:
         """Send a request with retries, and return its last answer."""
         body: Any = request.body
         start = start_of(body)
 
-        def one_try() -> Response:
+        def one_try() -> Any:
             if start is not None:
                 body.seek(start)
-            answer = self._inner.send(request, stream, in_time(timeout), *args, **kwargs)
+            answer: Any = self._inner.send(request, stream, in_time(timeout), *args, **kwargs)
+            answer.connection = self  # which sends it again after a login
             if not (answer.ok or stream) and is_short(answer.headers):
                 _ = answer.content  # of a stream, the user may read `raw`
             elif time_limit() is not None:
                 with suppress(AttributeError):  # the body may take longer
-                    raw: Any = answer.raw
-                    raw._fp.fp.raw._sock.settimeout(pair(timeout)[1])
+                    answer.raw._fp.fp.raw._sock.settimeout(pair(timeout)[1])
             return answer
 
         name = f"{request.method} {urlsplit(request.url or '').hostname}"
@@ -82,8 +82,8 @@ def adapter(backoff: Backoff[Any], inner: BaseAdapter | None = None) -> BaseAdap
         Misuse: `backoff` is not a backoff, or it has `until`; or `inner` retries by itself.
     """
     with needed("adapter", "requests", {"requests"}):
-        from requests.adapters import HTTPAdapter
-    return Adapter(backoff, HTTPAdapter() if inner is None else inner)
+        from requests import adapters
+    return Adapter(backoff, adapters.HTTPAdapter() if inner is None else inner)
 
 
 def failure_of(answer: Response) -> Exception | None:

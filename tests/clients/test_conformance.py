@@ -257,3 +257,13 @@ def test_a_login_stays_out_of_the_log(library: Any, caplog: pytest.LogCaptureFix
         assert library.ask(patiently, Asked("GET", f"{url}/a")) == ACORN
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     assert "hush" not in caplog.text
+
+
+def test_a_query_stays_out_of_the_log_of_a_status(
+    library: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Origin({"/a": b"acorn"}, {"/a": [Status(503)]}) as origin:
+        assert library.ask(patiently, Asked("GET", f"{origin.url}/a?token=hush")) == ACORN
+    assert [request.target for request in origin.requests] == ["/a?token=hush"] * 2
+    assert caplog.records
+    assert "hush" not in caplog.text

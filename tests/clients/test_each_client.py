@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from typing import Any, BinaryIO
 import aiohttp
 import httpx
 import httpx2
+import httpx_retries
 import pytest
 import requests
 import urllib3
@@ -196,10 +198,71 @@ def test_requests_gives_a_stream_before_its_body() -> None:
             assert answer.raw.read() == b"acorn"
 
 
-def test_requests_with_retries_of_urllib3_would_multiply() -> None:
-    with pytest.raises(Misuse, match="its own retries would multiply"):
-        adapter(patiently, HTTPAdapter(max_retries=urllib3.Retry(3)))
+@pytest.mark.parametrize(
+    "retries",
+    [urllib3.Retry(3), urllib3.Retry(total=None, connect=2), 1],
+    ids=["total", "connect", "number"],
+)
+def test_requests_with_retries_of_urllib3_would_multiply(retries: Any) -> None:
+    with pytest.raises(Misuse, match="its retries would multiply"):
+        adapter(patiently, HTTPAdapter(max_retries=retries))
+
+
+def test_requests_without_them_would_not() -> None:
     adapter(patiently, HTTPAdapter(pool_maxsize=20))
+    adapter(patiently, HTTPAdapter(max_retries=urllib3.Retry(False)))
+
+
+@both
+def test_retries_inside_a_transport_would_multiply(library: Any) -> None:
+    for kind in library.HTTPTransport, library.AsyncHTTPTransport:
+        transport(patiently, kind())
+        with pytest.raises(Misuse, match="its retries would multiply"):
+            transport(patiently, kind(retries=2))
+
+
+def test_a_transport_of_another_library_that_retries_is_refused() -> None:
+    with pytest.raises(Misuse, match="its retries would multiply"):
+        transport(patiently, httpx_retries.RetryTransport())
+
+
+def test_an_adapter_is_called_as_one_of_requests(origin: Origin) -> None:
+    asked = requests.Request("GET", f"{origin.url}/a").prepare()
+    assert adapter(patiently).send(asked, False, 5).text == "acorn"
+
+
+def test_a_session_goes_through_pickle(origin: Origin) -> None:
+    with requests.Session() as session:
+        session.mount("http://", adapter(patiently))
+        sent: requests.Session = pickle.loads(pickle.dumps(session))  # noqa: S301  ours
+        assert sent.get(f"{origin.url}/a").text == "acorn"
+    assert len(origin.requests) == 2
+
+
+def test_the_last_answer_of_requests_can_be_read_raw() -> None:
+    for body in b"sorry", b"sorry" * 20_000:
+        with (
+            Origin({}, {"/a": repeat(Status(503, body=body))}) as origin,
+            requests.Session() as session,
+        ):
+            session.mount("http://", adapter(patiently))
+            with session.get(f"{origin.url}/a", stream=True) as answer:
+                assert answer.raw.read() == body
+            assert len(origin.requests) == 4
+
+
+@pytest.mark.parametrize("body", [b"sorry", b"sorry" * 60_000], ids=["short", "long"])
+def test_the_last_answer_of_aiohttp_can_be_read_in_pieces(body: bytes) -> None:
+    async def read(url: str) -> bytes:
+        async with (
+            aiohttp.ClientSession(middlewares=[middleware(patiently)]) as session,
+            session.get(url) as answer,
+        ):
+            return b"".join([piece async for piece in answer.content.iter_any()])
+
+    with Origin({}, {"/a": repeat(Status(503, body=body))}) as origin:
+        assert asyncio.run(read(f"{origin.url}/a")) == body
+        assert len(origin.requests) == 4
 
 
 def ask_with_aiohttp(used: Any, method: str, url: str, **options: Any) -> int:
