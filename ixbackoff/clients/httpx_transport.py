@@ -44,7 +44,7 @@ class Transport(Base):
             try:
                 answer = inner.handle_request(request)
                 answer.request = request
-                if answer.is_error and is_short(answer.headers):
+                if is_readable(answer):
                     with closing(answer.stream) as stream:
                         answer.stream = library.ByteStream(b"".join(stream))
                 return answer  # noqa: TRY300  in one line, it would leave the `try` early
@@ -67,7 +67,7 @@ class Transport(Base):
             try:
                 answer = await inner.handle_async_request(request)
                 answer.request = request
-                if answer.is_error and is_short(answer.headers):
+                if is_readable(answer):
                     async with aclosing(answer.stream) as stream:
                         body = b"".join([chunk async for chunk in stream])
                     answer.stream = library.ByteStream(body)
@@ -135,11 +135,22 @@ def library_of(request: Any) -> Any:
     return sys.modules[request.__class__.__mro__[-2].__module__.partition(".")[0]]
 
 
+def is_readable(answer: Any) -> bool:
+    """Return whether to read an answer before the next wait, if no inner transport has read it."""
+    return answer.is_error and not answer.is_closed and is_short(answer.headers)
+
+
 def failure_of(answer: Any) -> Exception | None:
+    """Make the failure of an answer, with a copy that is read, for `on`."""
     if not answer.is_error:
         return None
-    said, kind = f"{answer.status_code} {answer.reason_phrase}", library_of(answer.request)
-    failure: Exception = kind.HTTPStatusError(said, request=answer.request, response=answer)
+    library, request, shown = library_of(answer.request), answer.request, answer
+    if is_readable(answer):
+        given = {"headers": answer.headers, "stream": answer.stream, "request": request}
+        shown = library.Response(answer.status_code, **given)
+        shown.read()
+    said = f"{answer.status_code} {answer.reason_phrase}"
+    failure: Exception = library.HTTPStatusError(said, request=request, response=shown)
     return failure
 
 

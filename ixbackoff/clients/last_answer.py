@@ -17,7 +17,7 @@ from .._functions.backoff import Backoff, made
 from .._limits.deadlines import time_limit
 from .._running.logs import default_logger, described
 from .._words.commands import Misuse
-from .._words.failures import CircuitOpen, DeadlineExceeded, predicate
+from .._words.failures import CircuitOpen, DeadlineExceeded, Stopped, predicate
 from .._words.reasons import NOTE
 from .._words.rungs import N0
 
@@ -27,7 +27,7 @@ R = TypeVar("R")
 Held: TypeAlias = list[tuple[R, Exception | None]]
 SENT_ONCE = "the body of the request is a stream, which can be sent only once"
 SHORT = 65_536  # bytes
-OURS = Misuse, CircuitOpen, DeadlineExceeded
+OURS = Misuse, CircuitOpen, DeadlineExceeded, Stopped
 RETRIES = "_pool._retries", "max_retries.total", "retry.total"
 """The numbers of retries of httpx, of requests and urllib3, and of httpx-retries."""
 
@@ -43,12 +43,11 @@ class Resending(Generic[R]):
             raise Misuse(f"{backoff!r} in a client: give a backoff, such as backoff(N3).")
         if backoff._settings.until is not None:
             raise Misuse("until= in a client: a body is read later, so put it on a function.")
+        said = f"{inner!r} in a client: its retries would multiply, leave them out."
         for number in RETRIES:
             with suppress(AttributeError):
                 if attrgetter(number)(inner) != 0:
-                    raise Misuse(
-                        f"{inner!r} in a client: its retries would multiply, leave them out."
-                    )
+                    raise Misuse(said)
         self._backoffs = backoff, made(N0, backoff._settings)
         self._chosen = predicate(backoff._settings.on)
         self._failed = failed
@@ -67,12 +66,14 @@ class Resending(Generic[R]):
 
         request.__qualname__ = name
         try:
-            held[:] = [(self._backoffs[once].call(request), None)]
-        except BaseException as failure:
-            if self._raises(failure, name, held, once):
-                close()
-                raise
-        return held.pop()[0]
+            try:
+                held[:] = [(self._backoffs[once].call(request), None)]
+            except Exception as failure:
+                if self._raises(failure, name, held, once):
+                    raise
+            return held.pop()[0]
+        finally:
+            close()
 
     async def send_async(
         self, name: str, one_try: Callable[[], Awaitable[R]], once: bool = False
@@ -93,12 +94,14 @@ class Resending(Generic[R]):
 
         request.__qualname__ = name
         try:
-            held[:] = [(await self._backoffs[once].call(request), None)]
-        except BaseException as failure:
-            if self._raises(failure, name, held, once):
-                await close()
-                raise
-        return held.pop()[0]
+            try:
+                held[:] = [(await self._backoffs[once].call(request), None)]
+            except Exception as failure:
+                if self._raises(failure, name, held, once):
+                    raise
+            return held.pop()[0]
+        finally:
+            await close()
 
     def _checked(self, answer: R, held: Held[R]) -> R:
         held.append((answer, self._failed(answer)))
@@ -106,10 +109,9 @@ class Resending(Generic[R]):
             raise held[0][1]
         return answer
 
-    def _raises(self, failure: Any, name: str, held: Held[R], once: bool) -> bool:
+    def _raises(self, failure: Exception, name: str, held: Held[R], once: bool) -> bool:
         """Return whether a run raises its failure, because it is not that of the last answer."""
-        foreign = isinstance(failure, Exception) and not isinstance(failure, OURS)
-        if once and foreign and self._chosen(failure):
+        if once and not isinstance(failure, OURS) and self._chosen(failure):
             failure.add_note(f"{NOTE} not tried again: {SENT_ONCE}")
             said = "%s: not tried again: %s (%s)"
             default_logger().warning(said, name, SENT_ONCE, described(failure))

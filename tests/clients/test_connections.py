@@ -207,6 +207,33 @@ def test_cookies_of_the_last_answer_are_kept() -> None:
         assert session.cookies.get("nut") == "2"
 
 
+@pytest.mark.parametrize("said", [DOWN, LONG, CHUNKED], ids=["short", "long", "chunked"])
+def test_one_connection_is_enough_for_aiohttp(said: Said) -> None:
+    async def ask() -> int:
+        one = aiohttp.TCPConnector(limit=1)
+        async with aiohttp.ClientSession(connector=one, middlewares=[middleware(patiently)]) as it:
+            answer = await asyncio.wait_for(it.get(f"{server.url}/a"), 5)
+            await answer.read()
+            return answer.status
+
+    with busy(*[said] * 3) as server:
+        assert asyncio.run(ask()) == 200
+        assert len(server.asked) == 4
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("said", [DOWN, LONG, CHUNKED], ids=["short", "long", "chunked"])
+def test_one_connection_is_enough_for_requests(said: Said, stream: bool) -> None:
+    inner = HTTPAdapter(pool_connections=1, pool_maxsize=1, pool_block=True)
+    with busy(*[said] * 3) as server, requests.Session() as session:
+        session.mount("http://", adapter(patiently, inner))
+        asked = threading.Thread(target=session.get, args=(f"{server.url}/a",), daemon=True)
+        session.get(f"{server.url}/a", stream=stream).close()
+        asked.start()
+        asked.join(5)
+        assert (asked.is_alive(), len(server.asked)) == (False, 5)
+
+
 def test_a_full_pool_of_requests_has_room_in_a_wait() -> None:
     """Two threads, one connection: each waits without it."""
     inner = HTTPAdapter(pool_connections=1, pool_maxsize=1, pool_block=True)

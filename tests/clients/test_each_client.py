@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import io
 import pickle
 import subprocess
@@ -156,6 +157,75 @@ def test_answers_that_are_given_up_hold_no_connection(library: Any) -> None:
         inner = library.HTTPTransport(limits=library.Limits(max_connections=1))
         with library.Client(transport=transport(patiently, inner), timeout=0.5) as client:
             assert client.get(f"{origin.url}/a").text == "acorn"
+
+
+@both
+def test_an_answer_that_a_transport_inside_has_read(library: Any) -> None:
+    class Reading(library.HTTPTransport):  # type: ignore[misc]
+        def handle_request(self, request: Any) -> Any:
+            answer = super().handle_request(request)
+            answer.read()
+            return answer
+
+    class ReadingAsync(library.AsyncHTTPTransport):  # type: ignore[misc]
+        async def handle_async_request(self, request: Any) -> Any:
+            answer = await super().handle_async_request(request)
+            await answer.aread()
+            return answer
+
+    async def get(url: str) -> bytes:
+        async with library.AsyncClient(transport=transport(patiently, ReadingAsync())) as client:
+            answer = await client.get(url)
+            return bytes(answer.content)
+
+    with Origin({}, {"/a": repeat(Status(503, body=b"sorry"))}) as origin:
+        with library.Client(transport=transport(patiently, Reading())) as client:
+            assert client.get(f"{origin.url}/a").content == b"sorry"
+        assert asyncio.run(get(f"{origin.url}/a")) == b"sorry"
+        assert len(origin.requests) == 8
+
+
+@both
+@pytest.mark.parametrize("asks", ["Client", "AsyncClient"])
+def test_on_can_read_a_short_body(library: Any, asks: str) -> None:
+    """The user can, too, and reads it raw."""
+    busy = patiently.replace(on=lambda failure: "busy" in failure.response.text)  # type: ignore[attr-defined]
+
+    async def read() -> bytes:
+        async with (
+            library.AsyncClient(transport=transport(busy)) as client,
+            client.stream("GET", f"{server.url}/a") as answer,
+        ):
+            return b"".join([piece async for piece in answer.aiter_raw()])
+
+    pressed, headers = gzip.compress(b"busy"), {"Content-Encoding": "gzip"}
+    zipped = Status(409, headers=headers, body=pressed)
+    with Origin({}, {"/a": [zipped, zipped, Status(409, body=b"taken")]}) as server:
+        if asks == "AsyncClient":
+            assert asyncio.run(read()) == b"taken"
+        else:
+            with (
+                library.Client(transport=transport(busy)) as client,
+                client.stream("GET", f"{server.url}/a") as answer,
+            ):
+                assert b"".join(answer.iter_raw()) == b"taken"
+        assert len(server.requests) == 3
+
+
+@both
+def test_nothing_stays_open_if_on_fails(library: Any) -> None:
+    def broken(failure: Exception) -> bool:
+        raise ArithmeticError
+
+    inner = library.HTTPTransport(limits=library.Limits(max_connections=1))
+    used = transport(patiently.replace(on=broken), inner)
+    with (
+        Origin({}, {"/a": repeat(Status(503, body=bytes(100_000)))}) as origin,
+        library.Client(transport=used, timeout=library.Timeout(5, pool=0.25)) as client,
+    ):
+        for body in b"nut", iter([b"nut"]), iter([b"nut"]):
+            with pytest.raises(ArithmeticError):
+                client.put(f"{origin.url}/a", content=body)
 
 
 @both
