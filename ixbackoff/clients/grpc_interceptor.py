@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -20,11 +19,9 @@ class Interceptor:
     def __init__(self, backoff: Backoff[Any]) -> None:
         self._sending: Resending[Any] = Resending(backoff, failure_of)
 
-    def intercept_unary_unary(
-        self, continuation: Callable[[Any, Any], Any], client_call_details: Any, request: Any
-    ) -> Any:
+    def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
         """Make a call with retries, and return its last outcome; in `grpc.aio`, await that."""
-        details, method = client_call_details, client_call_details.method
+        method = details.method
         name = (method.decode() if isinstance(method, bytes) else method).lstrip("/")
 
         def one_try() -> Any:

@@ -15,7 +15,7 @@ from .last_answer import Resending, is_short, limited
 __tracebackhide__ = True
 
 if TYPE_CHECKING:
-    from requests import PreparedRequest, Response
+    from requests import Response
     from requests.adapters import BaseAdapter
 else:
     BaseAdapter = object  # no session checks it
@@ -32,27 +32,24 @@ class Adapter(BaseAdapter):
         return adapter, (self._backoff, self._inner)
 
     def send(
-        self,
-        request: PreparedRequest,
-        stream: bool = False,
-        timeout: Any = None,
-        *args: Any,
-        **kwargs: Any,
+        self, request: Any, stream: bool = False, timeout: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
         """Send a request with retries, and return its last answer."""
-        body: Any = request.body
-        start = start_of(body)
+        body, start = request.body, start_of(request.body)
+        connect, read = seconds_of(timeout)
 
         def one_try() -> Any:
             if start is not None:
                 body.seek(start)
-            answer: Any = self._inner.send(request, stream, in_time(timeout), *args, **kwargs)
+            timed = time_limit() is not None
+            allowed: Any = (limited(connect), limited(read)) if timed else timeout
+            answer: Any = self._inner.send(request, stream, allowed, *args, **kwargs)
             answer.connection = self  # which sends it again after a login
             if not (answer.ok or stream) and is_short(answer.headers):
                 _ = answer.content  # of a stream, the user may read `raw`
-            elif time_limit() is not None:
+            elif timed:
                 with suppress(AttributeError):  # the body may take longer
-                    answer.raw._fp.fp.raw._sock.settimeout(pair(timeout)[1])
+                    answer.raw._fp.fp.raw._sock.settimeout(read)
             return answer
 
         name = f"{request.method} {urlsplit(request.url or '').hostname}"
@@ -101,17 +98,11 @@ def start_of(body: Any) -> int | None:
         return None
 
 
-def pair(timeout: Any) -> Any:
-    return timeout if timeout.__class__ is tuple else (timeout, timeout)
-
-
-def in_time(timeout: Any) -> Any:
-    """Return the time-out of a session, but at most the seconds that the request has left."""
-    if time_limit() is None:
-        return timeout
-    if hasattr(timeout, "clone"):  # a `Timeout` of urllib3
+def seconds_of(timeout: Any) -> list[float | None]:
+    """Return the seconds to connect and to read."""
+    if hasattr(timeout, "start_connect"):  # a `Timeout` of urllib3
         timeout = timeout.clone()
-        timeout.total = limited(timeout.total)
-        return timeout
-    connect, read = pair(timeout)
-    return limited(connect), limited(read)
+        timeout.start_connect()
+        timeout = timeout.connect_timeout, timeout.read_timeout
+    both = timeout if timeout.__class__ is tuple else (timeout, timeout)
+    return [each if isinstance(each, int | float) else None for each in both]

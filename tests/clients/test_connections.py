@@ -15,6 +15,7 @@ import httpx
 import httpx2
 import pytest
 import requests
+import trio
 from requests.adapters import HTTPAdapter
 from requests.auth import HTTPDigestAuth
 
@@ -104,6 +105,24 @@ def test_a_cancelled_wait_gives_its_connection_back(library: Any, said: Said) ->
         asyncio.run(asked())
         assert [path for _, path, _ in server.asked] == ["/a", "/b"]
         assert closed(server)
+
+
+@both
+@pytest.mark.parametrize("said", [DOWN, LONG], ids=["short", "long"])
+def test_a_cancelled_wait_of_trio_does_so_too(library: Any, said: Said) -> None:
+    async def asked() -> int:
+        inner = library.AsyncHTTPTransport(limits=library.Limits(max_connections=1))
+        async with library.AsyncClient(transport=transport(waiting, inner)) as client:
+            with trio.move_on_after(0.3) as scope:
+                await client.get(f"{server.url}/a")
+            assert scope.cancelled_caught
+            with trio.fail_after(5):
+                answer = await client.get(f"{server.url}/b")
+            return int(answer.status_code)
+
+    with busy(said) as server:
+        assert trio.run(asked) == 200
+        assert [path for _, path, _ in server.asked] == ["/a", "/b"]
 
 
 def test_the_time_out_of_an_aiohttp_session_ends_the_waits_too() -> None:

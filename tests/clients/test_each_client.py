@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from pathlib import Path
+from threading import Event
 from typing import Any, BinaryIO
 
 import aiohttp
@@ -32,10 +33,12 @@ from ixbackoff import (
     DeadlineExceeded,
     Misuse,
     NotReady,
+    Stopped,
     answered_by,
     backoff,
 )
 from ixbackoff.clients import adapter, interceptor, middleware, transport
+from ixbackoff.clients.aiohttp_middleware import BROKEN
 from ixbackoff.schedules import Constant
 from ixbackoff.testing import Virtual, answers
 from ixbackoff.testing.web import Late, Origin, Reset, Slow, Status
@@ -445,3 +448,25 @@ def test_a_stream_that_was_not_sent_for_another_reason(
             client.put(f"{origin.url}/a", content=iter([b"nuts"]))
     assert "stream" not in caplog.text
     assert not any("stream" in note for note in caught.value.__notes__)
+
+
+@both
+def test_a_stream_that_was_not_sent_because_of_a_stop(library: Any) -> None:
+    stop = Event()
+    stop.set()
+    stopped = patiently.replace(stop=stop, on=Exception)
+    with library.Client(transport=transport(stopped)) as client, pytest.raises(Stopped) as caught:
+        client.put("http://127.0.0.1:9/a", content=iter([b"nuts"]))
+    assert not any("stream" in note for note in getattr(caught.value, "__notes__", ()))
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_broken_request_of_aiohttp_is_not_kept(method: str) -> None:
+    async def ask(url: str) -> None:
+        async with aiohttp.ClientSession(middlewares=[middleware(patiently)]) as session:
+            with pytest.raises(aiohttp.ClientOSError):
+                await session.request(method, url)
+            assert BROKEN.get() is None
+
+    with Origin({"/a": b"acorn"}, {"/a": repeat(Reset())}) as origin:
+        asyncio.run(ask(f"{origin.url}/a"))

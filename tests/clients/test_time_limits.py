@@ -41,7 +41,9 @@ def test_a_body_may_take_longer_than_the_request(library: Any) -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("timeout", [5, (5, 5), None], ids=str)
+@pytest.mark.parametrize(
+    "timeout", [5, (5, 5), None, urllib3.Timeout(5), urllib3.Timeout(read=5)], ids=str
+)
 def test_a_body_of_requests_may_too(stream: bool, timeout: Any) -> None:
     with Origin({"/a": b"acorn"}, {"/a": [LATE]}) as origin, session(shortly) as client:
         assert client.get(f"{origin.url}/a", timeout=timeout, stream=stream).content == b"acorn"
