@@ -35,12 +35,13 @@ class Transport(Base):
     def handle_request(self, request: Any) -> Any:
         """Send a request with retries, and return its last answer."""
         library, inner = self._library_and_inner(request, "handle_request", "HTTPTransport")
-        before = request.extensions
-        given = dict.fromkeys(("connect", "read", "write", "pool")) | before.get("timeout", {})
+        given = dict.fromkeys(("connect", "read", "write", "pool"))
+        given |= request.extensions.get("timeout", {})
+        timeouts = {**given}
+        request.extensions = {**request.extensions, "timeout": timeouts}
 
         def one_try() -> Any:
-            timeouts = {name: limited(seconds) for name, seconds in given.items()}
-            request.extensions = {**before, "timeout": timeouts}
+            timeouts.update((name, limited(seconds)) for name, seconds in given.items())
             try:
                 answer = inner.handle_request(request)
                 answer.request = request
@@ -52,8 +53,7 @@ class Transport(Base):
                 failure.request = request  # for the judge; a client sets it after its transport
                 raise
             finally:
-                timeouts.update(given)  # the body of the answer is read later
-                request.extensions = before
+                timeouts.update(given)  # for the body of the answer, and a redirect
 
         name = f"{request.method} {request.url.host}"
         return self._sending.send(name, one_try, is_stream(request, library))

@@ -246,11 +246,28 @@ def test_one_connection_is_enough_for_requests(said: Said, stream: bool) -> None
     inner = HTTPAdapter(pool_connections=1, pool_maxsize=1, pool_block=True)
     with busy(*[said] * 3) as server, requests.Session() as session:
         session.mount("http://", adapter(patiently, inner))
-        asked = threading.Thread(target=session.get, args=(f"{server.url}/a",), daemon=True)
-        session.get(f"{server.url}/a", stream=stream).close()
-        asked.start()
-        asked.join(5)
-        assert (asked.is_alive(), len(server.asked)) == (False, 5)
+
+        def ask() -> None:
+            session.get(f"{server.url}/a", stream=stream).close()
+            session.get(f"{server.url}/a")
+
+        asking = threading.Thread(target=ask, daemon=True)
+        asking.start()
+        asking.join(5)
+        assert (asking.is_alive(), len(server.asked)) == (False, 5)
+
+
+@both
+@pytest.mark.parametrize("said", [DOWN, LONG, CHUNKED], ids=["short", "long", "chunked"])
+def test_one_connection_is_enough_for_httpx(library: Any, said: Said) -> None:
+    async def ask() -> int:
+        one = library.AsyncHTTPTransport(limits=library.Limits(max_connections=1))
+        async with library.AsyncClient(transport=transport(patiently, one), timeout=1) as client:
+            return int((await client.get(f"{server.url}/a")).status_code)
+
+    with busy(*[said] * 3) as server:
+        assert asyncio.run(ask()) == 200
+        assert len(server.asked) == 4
 
 
 def test_a_full_pool_of_requests_has_room_in_a_wait() -> None:
