@@ -13,14 +13,12 @@ PACKAGES = ("httpx2", "obstore", "rich")
 SHORTEST, LONGEST = 0.001, 86_400.0
 WITHIN = 900.0
 JOBS, MOST_JOBS = 8, 256
-NO_THREAD = "can't start new thread"
-"""The message of Python's `RuntimeError`."""
+NO_THREAD = "can't start new thread"  # the message of Python's `RuntimeError`
 
 SECONDS = duration(SHORTEST, LONGEST)
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """Parse the command line."""
     parser = Parser(
         prog="ixbackoff squirrel",
         description="Keep copies of web resources in an object store, and an index of them. A "
