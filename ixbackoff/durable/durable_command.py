@@ -149,7 +149,6 @@ def opened(database: str) -> Store:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; return the exit status."""
     words = parsed(arguments)
     try:
         store = opened(words.database)

@@ -115,7 +115,6 @@ def after_entry(entry: Entry) -> str:
 
 
 def clock(epoch: float) -> str:
-    """Format a time of day, with the date if it is not today."""
     moment, today = time.localtime(epoch), time.localtime()
     same = moment[:3] == today[:3]
     return time.strftime("%H:%M:%S" if same else "%Y-%m-%d %H:%M:%S", moment)

@@ -223,7 +223,6 @@ class Worker:
         self.dbos = None
 
     def close(self) -> None:
-        """Stop performing runs, and release the lock."""
         self.closing = True
         self.over.set()
         with suppress(ValueError):

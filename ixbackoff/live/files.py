@@ -226,7 +226,6 @@ class PartFile:
         return None
 
     def _open(self) -> int:
-        """Open and lock the part; return its size."""
         while True:
             self._locked = False
             try:

@@ -151,7 +151,6 @@ def is_sole(status: os.stat_result) -> bool:
 
 
 def is_own(status: os.stat_result) -> bool:
-    """Return `True` for a regular file of this user."""
     user = os.geteuid() if hasattr(os, "geteuid") else status.st_uid
     return stat.S_ISREG(status.st_mode) and status.st_uid == user
 

@@ -106,7 +106,6 @@ class Deadline:
         return self.left if seconds is None else min(seconds, self.left)
 
     def check(self) -> None:
-        """Raise `TimeoutError` after the deadline."""
         if not self.left:
             raise self.exceeded()
 

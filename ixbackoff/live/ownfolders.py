@@ -116,7 +116,6 @@ def opened(name: str, path: str, within: int | None) -> Generator[OwnFolder]:
 
 
 def check_own(status: os.stat_result, path: str) -> None:
-    """Check that `status` is that of a folder of this user, and not of a link."""
     if stat.S_ISLNK(status.st_mode) or getattr(status, "st_file_attributes", 0) & REPARSE_POINT:
         raise OSError(errno.ELOOP, LINK, path)
     if not stat.S_ISDIR(status.st_mode):

@@ -118,8 +118,6 @@ class Pool(httpcore2.ConnectionPool):
 class AsyncExclusive(
     OneExchange[httpcore2.AsyncConnectionInterface], httpcore2.AsyncConnectionInterface
 ):
-    """A `OneExchange` for tasks."""
-
     async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
         with remote_errors():
             response = await self._connection.handle_async_request(request)
@@ -135,8 +133,6 @@ class AsyncExclusive(
 
 
 class AsyncPool(httpcore2.AsyncConnectionPool):
-    """A pool for the tasks of one event loop."""
-
     closed = False
 
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.AsyncConnectionInterface:
@@ -197,8 +193,6 @@ class ReadingStream:
 
 
 class AsyncReadingStream:
-    """The body of a response, for tasks."""
-
     def __init__(self, stream: AsyncIterable[bytes], connection: AsyncExclusive) -> None:
         self._stream = stream
         self._connection = connection

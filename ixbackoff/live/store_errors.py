@@ -35,7 +35,6 @@ def store_failures(deadline: Deadline) -> Generator[None]:
 
 
 def failure_of_store(error: Exception, where: str) -> Exception:
-    """Return the failure that an error of the store library stands for."""
     complaint = complaint_of(error)
     if not complaint.credentials:
         return PermissionError(

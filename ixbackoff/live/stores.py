@@ -163,7 +163,6 @@ def checked_key(key: str, shown: str) -> str:
 
 
 def folder_of(store: ObjectStore) -> str | None:
-    """Return the folder of a store in a folder; `None` for another store."""
     with needed("Upload", "live", LIVE):
         from obstore.store import LocalStore
     return os.path.abspath(store.prefix or os.sep) if isinstance(store, LocalStore) else None

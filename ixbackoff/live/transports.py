@@ -178,8 +178,6 @@ async def answered_async(pool: AsyncPool, request: httpx2.Request) -> httpcore2.
 
 
 class AsyncBody(httpx2.AsyncByteStream):
-    """The body of a response, for tasks."""
-
     def __init__(self, answer: httpcore2.Response, over: Callable[[], None]) -> None:
         self._answer = answer
         self._over: Callable[[], None] | None = over

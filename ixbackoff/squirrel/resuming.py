@@ -72,7 +72,6 @@ def workflow_for(destination: str) -> Keeping:
 
 
 def digest(*parts: str) -> str:
-    """Return hexadecimal digits that depend on the texts only."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]
 
 

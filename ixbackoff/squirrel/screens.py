@@ -51,7 +51,6 @@ class Screen:
         self._timer.start()
 
     def show(self, name: str, done: int, total: int | None) -> None:
-        """Show the progress of a download, in bytes."""
         if name not in self._bars:
             self._progress.start()
             self._bars[name] = self._progress.add_task(plain(name), total=total)

@@ -48,7 +48,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def check_together(parser: Parser, words: Namespace) -> None:
-    """Reject options that exclude each other."""
     if words.demo == bool(words.urls or words.input is not None):
         parser.error("give the URLs of the resources, or --input, or --demo without URLs")
     if words.demo and words.durable:
@@ -131,7 +130,6 @@ def add_durable(parser: Parser) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Keep the resources of the command line, and return the exit status."""
     open_streams()
     words = parsed(arguments)
     try:

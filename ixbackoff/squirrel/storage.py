@@ -55,7 +55,6 @@ class Storage:
 
 
 def storage_in(folder: Path) -> Storage:
-    """Put the store, the index and other files into one folder."""
     return Storage((folder / "objects").as_uri(), {}, folder / "index.sqlite", folder)
 
 

@@ -111,7 +111,6 @@ class Summary:
 
     @property
     def well(self) -> bool:
-        """True if all resources are kept."""
         return not self.failed
 
     def end(self) -> None:
