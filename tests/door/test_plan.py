@@ -36,6 +36,7 @@ from ixbackoff.testing import Virtual, takes
 
 from ..support import jobs
 from ..support.generators import ladders
+from ..support.processes import Child
 from ..support.ways.programs import Ask
 
 JOBS = jobs.__name__
@@ -272,7 +273,7 @@ def command(*words: str) -> list[str]:
 
 
 def test_a_closed_pipe_and_no_terminal() -> None:
-    with subprocess.Popen(  # noqa: S603
+    with Child(
         command("plan", f"{JOBS}:plain"),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
