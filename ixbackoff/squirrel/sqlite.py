@@ -80,8 +80,7 @@ class SQLite:
         connection = sqlite3.connect(
             self.place, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )
-        # a damaged database may have any bytes
-        connection.text_factory = lambda text: text.decode(errors="replace")
+        connection.text_factory = in_utf8
         try:
             for pragma in pragmas:
                 connection.execute(pragma)
@@ -107,6 +106,11 @@ def failures() -> Generator[None]:
     else:
         return
     raise failed
+
+
+def in_utf8(text: bytes) -> str:
+    """Decode any text of a database, also of a damaged one."""
+    return text.decode(errors="replace")
 
 
 def path_of(url: str | Path) -> str:
