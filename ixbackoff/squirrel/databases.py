@@ -74,11 +74,7 @@ class Database(Protocol):
         ...
 
     def read(self, statement: str, values: Mapping[str, object], /) -> Sequence[Any] | None:
-        """Return the rows of a statement in any thread; `None` if only the writing thread may read.
-
-        Raises:
-            DatabaseError: the database fails.
-        """
+        """Return the rows of a statement, in any thread; `None` if only the writer reads."""
         ...
 
     def close(self) -> None:

@@ -150,11 +150,7 @@ class FetchedFiles:
 
 
 def open_file(folder: str, name: str, early: bool = False) -> FetchedFile:
-    """Open the file that an earlier run left, or a private one if another process has it.
-
-    Raises:
-        OSError: the folder is a link or another user's, or cannot be written to.
-    """
+    """Open the file that an earlier run left, or a private one if another process has it."""
     resumable = True
     for _ in range(TRIES):
         path = os.path.join(folder, name if resumable else f"{name}{PRIVATE}{uuid4().hex}")

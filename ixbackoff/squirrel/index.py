@@ -92,11 +92,6 @@ class Index:
             raise
 
     def look(self, command: Look) -> IndexEntry:
-        """Return the entry of a resource.
-
-        Raises:
-            IndexBroken: the entry has a key that this index has not given: it would be removed.
-        """
         name, place = command.resource.name, command.place
         rows = self._read(LOOK, {"name": name, "place": place})
         beginning = self._beginning(name, place)

@@ -114,13 +114,10 @@ def in_utf8(text: bytes) -> str:
 
 
 def path_of(url: str | Path) -> str:
-    """Return the path in the URL of a SQLite database.
+    """Return the path in the URL of a SQLite database; raise ValueError for another URL.
 
     >>> path_of("sqlite:///a/b?timeout=5"), path_of("sqlite:////a"), path_of("sqlite://")
     ('a/b', '/a', ':memory:')
-
-    Raises:
-        ValueError: the URL does not name a SQLite database.
     """
     if isinstance(url, Path):
         return str(url)
