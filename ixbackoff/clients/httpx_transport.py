@@ -90,11 +90,13 @@ class Transport(Base):
 
     def close(self, *_: object) -> None:
         """Close the connections of sync clients."""
+        self._sending.closings[0] += 1
         for inner in self._inners.values():
             getattr(inner, "close", bool)()  # an async one has no `close`
 
     async def aclose(self, *_: object) -> None:
         """Close the connections of async clients."""
+        self._sending.closings[1] += 1
         for inner in self._inners.values():
             if hasattr(inner, "aclose"):
                 await inner.aclose()

@@ -24,7 +24,7 @@ from .._words.rungs import N0
 __tracebackhide__ = True
 
 R = TypeVar("R")
-Held: TypeAlias = list[tuple[R, Exception | None]]
+Held: TypeAlias = tuple[R, Exception | None]
 SENT_ONCE = "the body of the request is a stream, which can be sent only once"
 SHORT = 65_536  # bytes
 OURS = Misuse, CircuitOpen, DeadlineExceeded, Stopped
@@ -51,10 +51,11 @@ class Resending(Generic[R]):
         self._backoffs = backoff, made(N0, backoff._settings)
         self._chosen = predicate(backoff._settings.on)
         self._failed = failed
+        self.closings = [0, 0]  # of sync clients, and of those of a loop
 
     def send(self, name: str, one_try: Callable[[], R], once: bool = False) -> R:
         """Return the last answer of `one_try`; `once` if the body of the request is a stream."""
-        held: Held[R] = []
+        held, closings = list[Held[R]](), self.closings[0]
 
         def close() -> None:
             while held:
@@ -62,6 +63,7 @@ class Resending(Generic[R]):
 
         def request() -> R:
             close()
+            self._check_open(0, closings)
             return self._checked(one_try(), held)
 
         request.__qualname__ = name
@@ -79,7 +81,7 @@ class Resending(Generic[R]):
         self, name: str, one_try: Callable[[], Awaitable[R]], once: bool = False
     ) -> R:
         """As `send`, for a client of an event loop."""
-        held: Held[R] = []
+        held, closings = list[Held[R]](), self.closings[1]
 
         async def close() -> None:
             while held:
@@ -90,6 +92,7 @@ class Resending(Generic[R]):
 
         async def request() -> R:
             await close()
+            self._check_open(1, closings)
             return self._checked(await one_try(), held)
 
         request.__qualname__ = name
@@ -103,13 +106,17 @@ class Resending(Generic[R]):
         finally:
             await close()
 
-    def _checked(self, answer: R, held: Held[R]) -> R:
+    def _check_open(self, kind: int, closings: int) -> None:
+        if self.closings[kind] != closings:
+            raise RuntimeError("The client was closed in a wait, so the request is not sent again.")
+
+    def _checked(self, answer: R, held: list[Held[R]]) -> R:
         held.append((answer, self._failed(answer)))
         if held[0][1] is not None:
             raise held[0][1]
         return answer
 
-    def _raises(self, failure: Exception, name: str, held: Held[R], once: bool) -> bool:
+    def _raises(self, failure: Exception, name: str, held: list[Held[R]], once: bool) -> bool:
         """Return whether a run raises its failure, because it is not that of the last answer."""
         if once and not isinstance(failure, OURS) and self._chosen(failure):
             failure.add_note(f"{NOTE} not tried again: {SENT_ONCE}")

@@ -58,6 +58,7 @@ class Adapter(BaseAdapter):
 
     def close(self) -> None:
         """Close the connections."""
+        self._sending.closings[0] += 1
         self._inner.close()
 
 

@@ -162,6 +162,54 @@ def test_dropped_answers_are_not_kept(library: Any) -> None:
         gc.enable()
 
 
+shortly = backoff(N3, schedule=Constant(0.3))
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2, requests], ids=lambda it: it.__name__)
+def test_a_client_that_is_closed_in_a_wait_sends_nothing_more(library: Any) -> None:
+    failures: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            client.get(f"{server.url}/a")
+        except Exception as failure:
+            failures.append(failure)
+
+    if library is requests:
+        client: Any = requests.Session()
+        client.mount("http://", adapter(shortly))
+    else:
+        client = library.Client(transport=transport(shortly))
+    with busy(DOWN) as server:
+        asking = threading.Thread(target=ask)
+        asking.start()
+        server.arrived.wait(5)
+        time.sleep(0.1)
+        client.close()
+        asking.join(5)
+        assert [type(failure) for failure in failures] == [RuntimeError]
+        assert "was closed in a wait" in str(failures[0])
+        assert len(server.asked) == 1
+        assert closed(server)
+
+
+@both
+def test_a_client_of_a_loop_that_is_closed_in_a_wait(library: Any) -> None:
+    async def ask() -> None:
+        client = library.AsyncClient(transport=transport(shortly))
+        asking = asyncio.ensure_future(client.get(f"{server.url}/a"))
+        await asyncio.to_thread(server.arrived.wait, 5)
+        await asyncio.sleep(0.1)
+        await client.aclose()
+        with pytest.raises(RuntimeError, match="was closed in a wait"):
+            await asking
+
+    with busy(DOWN) as server:
+        asyncio.run(ask())
+        assert len(server.asked) == 1
+        assert closed(server)
+
+
 DIGEST = Said(
     401, b"", headers=(("WWW-Authenticate", 'Digest realm="oak", nonce="5", qop="auth"'),)
 )

@@ -213,6 +213,7 @@ LIBRARIES: list[SyncLibrary | AsyncLibrary] = [
     AsyncLibrary("httpx trio", httpx_client_async(httpx), by_httpx_async, trio.run),
     SyncLibrary("httpx2 sync", httpx_client(httpx2), by_httpx),
     AsyncLibrary("httpx2 asyncio", httpx_client_async(httpx2), by_httpx_async),
+    AsyncLibrary("httpx2 trio", httpx_client_async(httpx2), by_httpx_async, trio.run),
     SyncLibrary("requests sync", session, by_requests),
     AsyncLibrary("aiohttp asyncio", aiohttp_session, by_aiohttp),
 ]
