@@ -70,6 +70,7 @@ def errors(checker: Checker, text: str, folder: Path) -> int:
         pytest.param(TY, MYPY, BOUND, id="ty: a function that returns one of two programs"),
         pytest.param(ZUBAN, MYPY, STANDING, id="zuban: another rung in at"),
         pytest.param(PYREFLY, MYPY, DEEP.format("N18", "N17"), id="pyrefly: deep starts"),
+        pytest.param(PYREFLY, MYPY, "N3.retry(get)\n", id="pyrefly: a step on a rung"),
         pytest.param(UNTYPED, ZUBAN, LOOPED, id="zuban: a loop"),
         pytest.param(PYREFLY, MYPY, ANSWERED, id="pyrefly: the value of yield from"),
     ],
