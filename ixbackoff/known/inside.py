@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from .._words.verdicts import Inner
-from .shapes import LONGEST_CHAIN, cause_of
+from .shapes import LONGEST_CHAIN, cause_of, quietly
 from .tracebacks import frames
 
 
@@ -36,6 +36,7 @@ URLLIB3 = "urllib3.connectionpool", "urlopen"
 """It calls itself for each try, so its frames are counted; some stand twice in a traceback."""
 
 BOTOCORE = 'Config(retries={"total_max_attempts": 1})'
+TENACITY = Loop("tenacity", "retry_state.attempt_number", 0, "stop=stop_after_attempt(1)")
 LOOPS: dict[tuple[str, str], Loop] = {
     **{
         (f"{sdk}._base_client", function): Loop(sdk, "retries_taken", 1, f"{client}(max_retries=0)")
@@ -53,13 +54,10 @@ LOOPS: dict[tuple[str, str], Loop] = {
     ),
     ("stamina._core", "async_inner"): Loop("stamina", "attempt.num", 0, "attempts=1"),
     ("stamina._core", "sync_inner"): Loop("stamina", "attempt.num", 0, "attempts=1"),
-    ("tenacity", "__call__"): Loop(
-        "tenacity", "retry_state.attempt_number", 0, "stop=stop_after_attempt(1)"
-    ),
-    ("tenacity.asyncio", "__call__"): Loop(
-        "tenacity", "retry_state.attempt_number", 0, "stop=stop_after_attempt(1)"
-    ),
+    ("tenacity", "__call__"): TENACITY,
+    ("tenacity.asyncio", "__call__"): TENACITY,
 }
+NAMES = {name for _, name in (*LOOPS, URLLIB3)}
 
 
 def inner(failure: BaseException) -> list[Inner]:
@@ -69,17 +67,20 @@ def inner(failure: BaseException) -> list[Inner]:
     for _ in range(LONGEST_CHAIN):
         tries: set[object] = set()
         for frame in frames(cause):
-            place = frame.f_globals.get("__name__", ""), frame.f_code.co_name
+            name = frame.f_code.co_name
+            if name not in NAMES:
+                continue
+            place = frame.f_globals.get("__name__", ""), name
             if place == URLLIB3:
                 tries.add(frame)
-            loop = LOOPS.get(place)
-            if loop is not None:
+            if (loop := LOOPS.get(place)) is not None:
                 add(found, loop.library, tries_of(loop, frame.f_locals), loop.remedy)
         add(found, "urllib3", len(tries), "retries=False")
-        with suppress(Exception):
-            answer: Any = getattr(cause, "response", None)
-            again = answer["ResponseMetadata"]["RetryAttempts"]
-            add(found, "botocore", again + 1, BOTOCORE)
+        answer = quietly(cause, "response")
+        if isinstance(answer, dict):
+            with suppress(Exception):
+                again = answer["ResponseMetadata"]["RetryAttempts"]
+                add(found, "botocore", again + 1, BOTOCORE)
         cause = cause_of(cause)
         if cause is None:
             break

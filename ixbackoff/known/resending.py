@@ -40,7 +40,7 @@ class SentRequest(NamedTuple):
 
     Attributes:
         method: its method, in capital letters.
-        keyed: true if it has the header `Idempotency-Key`.
+        keyed: true if the method is not idempotent, and the header `Idempotency-Key` is set.
     """
 
     method: str
@@ -60,9 +60,11 @@ def sent_request(method: Any, headers: Any = None) -> SentRequest:
     >>> sent_request(b"PUT", [(b"Host", b"nuts.example")])
     SentRequest(method='PUT', keyed=False)
     """
+    name = text(method).upper()
+    if name in IDEMPOTENT:  # a search for the key takes microseconds
+        return SentRequest(name)
     pairs = headers.items() if hasattr(headers, "items") else headers or ()
-    keyed = any(text(name).lower() == KEY and bool(value) for name, value in pairs)
-    return SentRequest(text(method).upper(), keyed)
+    return SentRequest(name, any(text(key).lower() == KEY and bool(value) for key, value in pairs))
 
 
 def text(value: Any) -> str:
@@ -98,8 +100,6 @@ def answered(
 ) -> Verdict:
     """Judge an answer by its status and its headers."""
     label = f"{name_of(failure)} {status}"
-    if is_forbidden(headers or {}):
-        return Verdict(False, why=f"{label}: the service says not to try again")
     if status in NOT_CARRIED_OUT:
         verdict = redirected(label, asked)
     elif status in PERHAPS_CARRIED_OUT:
@@ -108,6 +108,8 @@ def answered(
         verdict = permanent(failure, f" {status}")
     if verdict is not None and not verdict.transient:
         return verdict
+    if is_forbidden(headers or {}):
+        return Verdict(False, why=f"{label}: the service says not to try again")
     return Verdict(True, None if headers is None else retry_after(headers))
 
 
