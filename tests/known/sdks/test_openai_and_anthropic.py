@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -14,9 +13,9 @@ import openai
 import pytest
 
 from ixbackoff import known
-from ixbackoff.testing.web import Connection, Dropped, Fault, Hang, Lost, Reset, Status, Truncated
+from ixbackoff.testing.web import Dropped, Fault, Hang, Lost, Reset, Status, Truncated
 
-from .trying import Call, outcome, tried
+from .trying import Call, Stream, outcome, tried
 
 PROMPT: Any = [{"role": "user", "content": "Where are the acorns?"}]
 OVERLOADED = b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}'
@@ -111,19 +110,6 @@ def status(number: int, body: Mapping[str, Any] | None = None, **headers: str) -
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     named["Content-Type"] = "application/json"
     return Status(number, headers=named, body=json.dumps(body or {}).encode())
-
-
-@dataclass(frozen=True)
-class Stream(Fault):
-    """A stream that begins well, and breaks off without its end."""
-
-    body: bytes
-
-    def answer(self, connection: Connection) -> None:
-        headers = {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}
-        connection.send_head(200, headers)
-        if self.body:
-            connection.send(b"%x\r\n%s\r\n" % (len(self.body), self.body))
 
 
 def in_a_minute() -> Status:
