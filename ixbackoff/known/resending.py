@@ -36,19 +36,13 @@ PROXY_STATUS = re.compile(r"^(?:Tunnel connection failed: )?([1-5][0-9]{2})\b")
 
 
 class SentRequest(NamedTuple):
-    """A request that a failure belongs to.
-
-    Attributes:
-        method: its method, in capital letters.
-        keyed: true if the method is not idempotent, and the header `Idempotency-Key` is set.
-    """
+    """A request of a failure: its method; if that is not idempotent, whether it has the key."""
 
     method: str
     keyed: bool = False
 
     @property
     def repeatable(self) -> bool:
-        """True if the request may be carried out twice."""
         return self.keyed or self.method in IDEMPOTENT
 
 
@@ -72,7 +66,6 @@ def text(value: Any) -> str:
 
 
 def never(failure: Exception, _: Sequence[SentRequest]) -> Verdict:
-    """Judge a failure that would recur in every try."""
     return permanent(failure)
 
 
@@ -98,7 +91,6 @@ def after(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
 def answered(
     failure: Exception, status: Any, headers: Mapping[str, str] | None, asked: Sequence[SentRequest]
 ) -> Verdict:
-    """Judge an answer by its status and its headers."""
     label = f"{name_of(failure)} {status}"
     if status in NOT_CARRIED_OUT:
         verdict = redirected(label, asked)
@@ -127,10 +119,7 @@ def by_response(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
 
 
 def refused_by_proxy(failure: Exception, asked: Sequence[SentRequest], said: str) -> Verdict:
-    """Judge the answer of a proxy that did not connect, by the status in its text.
-
-    A proxy that cannot reach the host (502, 504) has not sent the request.
-    """
+    """Judge by the status in `said`: a proxy that cannot reach the host has sent no request."""
     found = PROXY_STATUS.search(said)
     if found is None:
         return permanent(failure)
@@ -182,16 +171,13 @@ def reason_to_stop(failure: Any) -> str:
 
 
 Judging: TypeAlias = Callable[[Any, Sequence[SentRequest]], Verdict]
-"""A function that judges a failure, given the requests that it belongs to."""
+"""A function that judges a failure, given the requests that it belongs to, the first one first."""
 
 
 def nearest(
     failure: Any, table: Mapping[str, Judging], packages: Collection[str]
 ) -> Judging | None:
-    """Return the function that judges the nearest base class of a failure in the table.
-
-    The table contains names, because older versions of a library may lack some of the classes.
-    """
+    """Return the function that judges the nearest base class of a failure in the table."""
     for base in failure.__class__.__mro__:
         if base.__module__.partition(".")[0] in packages and base.__name__ in table:
             return table[base.__name__]
@@ -203,13 +189,7 @@ def judge_by(
     packages: Collection[str],
     requests_of: Callable[[Any], Sequence[SentRequest]] = lambda _: (),
 ) -> Judge:
-    """Return a judge that looks failures up in a table of classes.
-
-    Args:
-        table: the functions that judge failures, by the names of the failures' classes.
-        packages: the packages in which these classes are defined.
-        requests_of: returns the requests that a failure belongs to, the first request first.
-    """
+    """Return a judge that looks failures of `packages` up by the names of their classes."""
 
     def judge(failure: Exception) -> Verdict:
         judging = nearest(failure, table, packages)

@@ -32,7 +32,6 @@ LONGEST_CHAIN = 10
 
 
 def judge(failure: Any) -> Verdict:
-    """Judge a failure by its status, or else by its cause."""
     if computes(failure.__class__) or not SHOWN.isdisjoint(failure.__dict__):
         if (status := status_of(failure)) is not None:
             return by_status(failure, status)
@@ -120,7 +119,6 @@ def canonical(headers: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def requests_of(failure: object) -> list[SentRequest]:
-    """Return the request, if the failure or its answer has it."""
     from .resending import sent_request
 
     for owner in owners(failure):
@@ -132,7 +130,6 @@ def requests_of(failure: object) -> list[SentRequest]:
 
 
 def owners(failure: object) -> Iterator[object]:
-    """Yield a failure, and its answers."""
     yield failure
     for name in ANSWERS:
         answer = quietly(failure, name)
