@@ -15,7 +15,7 @@ from ixbackoff.testing.web import Answer, Fault, ReceivedRequest, Reset, Status
 
 from ...support.clients.tries import failure_of
 from . import calls
-from .trying import FailingEverywhere
+from .trying import FailingEverywhere, outcome
 
 PAGE = Path(__file__).parents[3] / "docs" / "known.md"
 BODY = b'{"error": {"message": "no", "type": "api", "code": "no"}}'
@@ -127,12 +127,31 @@ def test_the_retries_of_an_sdk(sdk: Own, fault: str) -> None:
     assert seen == ({sdk.seen[fault]: requests} if fault in sdk.seen else {})
 
 
+REMEDIES = {
+    "botocore": 'Config(retries={"total_max_attempts": 1})',
+    "openai": "OpenAI(max_retries=0)",
+    "opensearch": "OpenSearch(max_retries=0)",
+    "urllib3": "retries=False",
+}
+
+
+@pytest.mark.parametrize("sdk", [sdk for sdk in SDKS if sdk.seen], ids=lambda sdk: sdk.library)
+def test_retries_that_are_seen_are_told_with_their_remedy_until_they_are_off(sdk: Own) -> None:
+    fault, library = next(iter(sdk.seen.items()))
+    tries = sdk.requests[fault]
+    assert outcome(lambda url: sdk.call(url, own=True), FAULTS[fault]).told == [
+        f"each try is up to {tries} requests, since {library} tries {tries} times inside it "
+        f"(turn it off with {REMEDIES[library]})"
+    ]
+    assert outcome(lambda url: sdk.call(url), FAULTS[fault]).told == []
+
+
 def test_the_table_says_it() -> None:
     """The row of a library has its greatest number of retries, and whether they are seen."""
-    rows = [line.split(" | ") for line in PAGE.read_text().splitlines() if line.count(" | ") == 4]
-    table = {name: row for row in rows for name in row[0].removeprefix("| ").split(", ")}
+    rows = re.findall(r"^\| (.*) \|.*\| (.*) \| ?(.*) \|.*\|$", PAGE.read_text(), re.MULTILINE)
+    table = {name: row for row in rows for name in row[0].split(", ")}
     for sdk in SDKS:
-        _, _, retries, seen, _ = table[sdk.library]
+        _, retries, seen = table[sdk.library]
         most = max(sdk.requests.values()) - 1
         assert (str(most) if most else "none") in re.findall(r"\w+", retries), sdk.library
         if most:
