@@ -12,9 +12,11 @@ Google does, by a `RetryInfo` in the body.
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -70,6 +72,9 @@ def errors_of(failure: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the body of an answer, and the error in it with its details."""
     for name in ("body", "details"):
         error: Any = quietly(failure, name)
+        if error.__class__ is str:  # of mistralai
+            with suppress(ValueError):
+                error = json.loads(error)
         while error.__class__ is dict:
             yield error
             details: Any = error.get("details")

@@ -6,6 +6,7 @@ Args of each: `url` of the server; `own`, whether the SDK retries as it does by 
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 from urllib.parse import urlparse
 
@@ -42,7 +43,7 @@ def ask_azure_blob(url: str, own: bool = False, timeout: float = 20.0) -> Any:
 def ask_clickhouse(url: str, own: bool = False, timeout: float = 20.0) -> Any:
     import clickhouse_connect
 
-    settings = off(own, query_retries=0) | {"send_receive_timeout": timeout}
+    settings = off(own, query_retries=0) | {"send_receive_timeout": ceil(timeout)}
     return clickhouse_connect.get_client(host="127.0.0.1", port=urlparse(url).port, **settings)
 
 
