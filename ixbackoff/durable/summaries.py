@@ -90,7 +90,7 @@ def outcome(entry: Entry) -> str:
 def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
     status: str = last.status
     if has_no_end(last):
-        return "waits for the database"
+        return "waiting for the database"
     if status == "ERROR":
         failure: Any = failure_of(last)
         return f"failed: {failure.__class__.__name__}"
@@ -100,18 +100,18 @@ def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
         return "resumed" if is_resumed(last) else "paused"
     if status == "DELAYED":
         until = clock((last.delay_until_epoch_ms or 0) / 1000)
-        return f"waits until {until}, parked"
+        return f"waiting until {until}, parked"
     if status == "ENQUEUED":
         return "queued"
     if status == "PENDING" and entries:
         return after_entry(entries[-1])
-    return OVER.get(status, "begins")
+    return OVER.get(status, "starting")
 
 
 def after_entry(entry: Entry) -> str:
     if "due" in entry:
-        return f"waits until {clock(entry['due'])}"
-    return f"after {entry['c'][2]}" if "c" in entry else "performs"
+        return f"waiting until {clock(entry['due'])}"
+    return f"after {entry['c'][2]}" if "c" in entry else "performing"
 
 
 def clock(epoch: float) -> str:
