@@ -76,7 +76,7 @@ def inner(failure: BaseException) -> list[Inner]:
                 add(found, loop.library, tries_of(loop, frame.f_locals), loop.remedy)
         add(found, "urllib3", len(tries), "retries=False")
         answer = quietly(cause, "response")
-        if isinstance(answer, dict):
+        if answer.__class__ is dict:
             with suppress(Exception):
                 again = answer["ResponseMetadata"]["RetryAttempts"]
                 add(found, "botocore", again + 1, BOTOCORE)
