@@ -35,6 +35,7 @@ URLLIB3 = "urllib3.connectionpool", "urlopen"
 """It calls itself for each try, so its frames are counted; some stand twice in a traceback."""
 
 BOTOCORE = 'Config(retries={"total_max_attempts": 1})'
+OPENSEARCH = Loop("opensearch", "attempt", 1, "max_retries=0")
 TENACITY = Loop("tenacity", "retry_state.attempt_number", 0, "stop=stop_after_attempt(1)")
 LOOPS: dict[tuple[str, str], Loop] = {
     **{
@@ -45,12 +46,8 @@ LOOPS: dict[tuple[str, str], Loop] = {
     ("backoff._async", "retry"): Loop("backoff", "tries", 0, "max_tries=1"),
     ("backoff._sync", "retry"): Loop("backoff", "tries", 0, "max_tries=1"),
     ("botocore.endpoint", "_send_request"): Loop("botocore", "attempts", 0, BOTOCORE),
-    ("opensearchpy._async.transport", "perform_request"): Loop(
-        "opensearch", "attempt", 1, "AsyncOpenSearch(max_retries=0)"
-    ),
-    ("opensearchpy.transport", "perform_request"): Loop(
-        "opensearch", "attempt", 1, "OpenSearch(max_retries=0)"
-    ),
+    ("opensearchpy._async.transport", "perform_request"): OPENSEARCH,
+    ("opensearchpy.transport", "perform_request"): OPENSEARCH,
     ("stamina._core", "async_inner"): Loop("stamina", "attempt.num", 0, "attempts=1"),
     ("stamina._core", "sync_inner"): Loop("stamina", "attempt.num", 0, "attempts=1"),
     ("tenacity", "__call__"): TENACITY,
@@ -78,8 +75,7 @@ def inner(failure: BaseException) -> list[Inner]:
         answer = quietly(cause, "response")
         if answer.__class__ is dict:
             with suppress(Exception):
-                again = answer["ResponseMetadata"]["RetryAttempts"]
-                add(found, "botocore", again + 1, BOTOCORE)
+                add(found, "botocore", answer["ResponseMetadata"]["RetryAttempts"] + 1, BOTOCORE)
         cause = cause_of(cause)
         if cause is None:
             break

@@ -88,8 +88,7 @@ def asked(headers: Mapping[str, str], errors: list[Mapping[str, Any]]) -> float 
     milliseconds = retry_after({"Retry-After": headers.get("retry-after-ms", "")})
     if milliseconds is not None:
         return milliseconds / 1000
-    seconds = retry_after(headers)
-    if seconds is not None:
+    if (seconds := retry_after(headers)) is not None:
         return seconds
     delays = [delay for error in errors if (delay := delay_of(error)) is not None]
     return max([*delays, *resets(headers)], default=None)

@@ -130,7 +130,7 @@ def test_the_retries_of_an_sdk(sdk: Own, fault: str) -> None:
 REMEDIES = {
     "botocore": 'Config(retries={"total_max_attempts": 1})',
     "openai": "OpenAI(max_retries=0)",
-    "opensearch": "OpenSearch(max_retries=0)",
+    "opensearch": "max_retries=0",
     "urllib3": "retries=False",
 }
 
