@@ -14,6 +14,7 @@ from typing_extensions import TypeVar
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._meaning.chains import PROGRAM
+from .._meaning.defaults import checked_longest
 from .._meaning.retrying import begins, descents, kinds_and_predicate
 from .._running.command_loops import check_run
 from .._words.attributes import no_attribute
@@ -37,7 +38,7 @@ from ..schedules.timings import After
 from .answering import PLAIN, interpreter, interpreter_async
 from .callers import caller
 from .function_checks import check_sync, checked_function, undecorated
-from .settings import KEPT, Nested, Settings, Wanted
+from .settings import KEPT, LONGEST, Nested, Settings, Wanted
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -195,6 +196,7 @@ class Backoff(Generic[I]):
         stop: Event | None = KEPT,
         nested: Nested = KEPT,
         name: str | None = KEPT,
+        longest: float | timedelta | None = KEPT,
     ) -> Backoff[I]:
         """Return a copy with other arguments, for instance for one call.
 
@@ -205,7 +207,8 @@ class Backoff(Generic[I]):
 
         The arguments are those of `backoff`, except the rung.
         """
-        changed = Settings(on, until, schedule, within, budget, breaker, stop, nested, name)
+        limits = (within, budget, breaker, stop, nested, name, longest)
+        changed = Settings(on, until, schedule, *limits)
         return made(self._rung, self._settings.replace(changed))
 
     def __iter__(self) -> Iterator[Try]:
@@ -294,6 +297,7 @@ def backoff(
     stop: Event | None = None,
     nested: Nested = "refused",
     name: str | None = None,
+    longest: float | timedelta | None = LONGEST,
 ) -> Backoff[S]:
     """Retry plain functions and blocks of code, at most `rung` times.
 
@@ -325,6 +329,8 @@ def backoff(
         nested: the treatment of a decorated function that another one calls: the inner function is
             rejected, or gets a single try if either of the two says `"once"`.
         name: the name in the log and in events; by default that of the function.
+        longest: the longest wait that a service may ask for, in seconds or as a `timedelta`. If it
+            asks for a longer one, the call raises the failure immediately. `None`: any.
 
     Raises:
         TypeError: `rung` is not a rung, or another argument is not of its kind.
@@ -332,7 +338,8 @@ def backoff(
             random numbers and gives an unusable number of seconds.
     """
     exactly: Any = rung
-    return made(exactly, Settings(on, until, schedule, within, budget, breaker, stop, nested, name))
+    limits = (within, budget, breaker, stop, nested, name, longest)
+    return made(exactly, Settings(on, until, schedule, *limits))
 
 
 def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
@@ -345,7 +352,9 @@ def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
     settings.check()
     check_run(at(rung).end(), PLAIN, Interpreter, settings.defaults)
     kinds, chosen = kinds_and_predicate(settings.chosen)
-    new._descent = descents(new._top, kinds, chosen, *begins(settings.schedule, new._top))
+    waits = begins(settings.schedule, new._top)
+    longest = checked_longest(settings.longest)
+    new._descent = descents(new._top, kinds, chosen, *waits, longest=longest)
     return new
 
 

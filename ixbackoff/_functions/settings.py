@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 Nested: TypeAlias = Literal["refused", "once"]
 """The treatment of a decorated function that another one calls."""
 
+LONGEST = 900.0
+"""The longest wait that a service may ask of a decorated function by default, in seconds."""
+
 Wanted: TypeAlias = Callable[[Any], bool]
 """A predicate of the answer, whose type depends on the function."""
 
@@ -43,6 +46,7 @@ class Settings(Value):
         "stop",
         "nested",
         "name",
+        "longest",
     )
 
     def __init__(
@@ -56,6 +60,7 @@ class Settings(Value):
         stop: Event | None = None,
         nested: Nested = "refused",
         name: str | None = None,
+        longest: float | timedelta | None = LONGEST,
     ) -> None:
         self.on = on
         self.until = until
@@ -66,6 +71,7 @@ class Settings(Value):
         self.stop = stop
         self.nested = nested
         self.name = name
+        self.longest = longest
 
     def replace(self, changed: Settings) -> Settings:
         """Return a copy with the values of `changed`, except where those are `KEPT`."""
@@ -83,9 +89,8 @@ class Settings(Value):
     @property
     def defaults(self) -> Defaults:
         """The defaults of a program that is made with these settings."""
-        return Defaults(
-            self.schedule, self.within, self.budget, self.breaker, self.stop, self.nested
-        )
+        limits = (self.within, self.budget, self.breaker, self.stop, self.longest, self.nested)
+        return Defaults(self.schedule, *limits)
 
     @property
     def chosen(self) -> On:

@@ -12,17 +12,27 @@ from .._limits.events import Run
 from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, Predicate
-from .._words.reasons import CANCELLED, NOTE, TRIES, Reason, Story, add_note, story_note
+from .._words.reasons import (
+    CANCELLED,
+    NOTE,
+    TRIES,
+    Reason,
+    Story,
+    add_note,
+    asked_too_long,
+    story_note,
+)
 from .._words.rungs import DEEPEST, ENDLESS, name_of
 from .._words.verdicts import is_transient, judge, raised_name
 from .._words.vocabulary import Delay, delay
 from ..schedules.timings import After, Chance, Timing, WaitFunction
 from .chains import Chain, Ladder, Position, Step, check_start
-from .defaults import ONCE
+from .defaults import ONCE, checked_longest
 from .names import name_of_program
 from .retrying import ONE_TRY, descents, drawn
 
 if TYPE_CHECKING:
+    from datetime import timedelta
     from logging import Logger
 
 __tracebackhide__ = True
@@ -74,6 +84,7 @@ class ProgramRun(Run):
         unchosen_note: the note for that failure.
         retries: the number of waits after a failure.
         mark: the mark of the run in its context, which also holds `retries`.
+        longest: the longest wait that a service may ask for; by default that of the program.
         logger: the logger for waits that really take time.
         expired: the timeout that ended the run, if one did.
         limits: the current time limits, innermost last.
@@ -110,6 +121,7 @@ class ProgramRun(Run):
     unchosen_note = ""
     expired: Expired | None = None
     retries = 0
+    longest: float | timedelta | None = None
     mark: Mark | None = None
     logger: Logger | None = None
     ons: list[Predicate] | None = None
@@ -204,7 +216,11 @@ class ProgramRun(Run):
     def descent(self, rung: int) -> After:
         """Return the function that computes the wait after each failure, from `rung` on."""
         first, shortens = self.top - rung, self.timing.shortens
-        return descents(rung, object, bool, self.begin, first=first, shortens=shortens)()
+        longest = self.longest
+        if longest is None and isinstance(self.program, Ladder):
+            longest = self.program._defaults.longest
+        how = (self.begin, False, None, first, shortens, checked_longest(longest))
+        return descents(rung, object, bool, *how)()
 
     def begin(self) -> WaitFunction:
         """Return the schedule as drawn for this run; draw it on the first call."""
@@ -225,6 +241,8 @@ class ProgramRun(Run):
                 check_not_refused(mark, failure)
             seconds = after(failure, k, self.shortest)
             if seconds is None:
+                if asked_too_long(failure):
+                    self.not_waited, self.refused = failure, "asked for too long"
                 return None
             if failure is not None and self.cancelled is not None and self.cancelled():
                 self.refused = "cancelled"

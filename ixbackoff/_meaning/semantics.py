@@ -131,6 +131,7 @@ def unrolled(
         handlers = NO_HANDLERS
     if how.breaker is not None:
         run.breaker = how.breaker
+    run.longest = how.longest
     task = chained(program, run) if run.ladder else attempted(program, run.inside)
     seconds = None if how.within is None else checked_seconds("within", how.within)
     if seconds is not None:
