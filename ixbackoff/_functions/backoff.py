@@ -316,7 +316,8 @@ def backoff(
     Args:
         rung: the greatest number of waits: `N3` for four tries, `FOREVER` for no end, with a
             schedule whose waits do not stay at 0.
-        on: the failures to retry: an exception class, a tuple of classes, or a predicate.
+        on: the failures to retry: an exception class, a tuple of classes, or a predicate, which may
+            return seconds or a `timedelta`: yes, and the next wait takes at least so long.
         until: a predicate of the answer; while it is false, the answer counts as `NotReady`.
         schedule: the seconds of the waits.
         within: the seconds for a whole call, with all tries and waits, or a `timedelta`. With 0 or

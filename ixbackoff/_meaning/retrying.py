@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from .._words.checks import inf
 from .._words.commands import Misuse, stop_error
-from .._words.failures import CircuitOpen, On, Predicate, Transient, choices, predicate
+from .._words.failures import CircuitOpen, NotBefore, On, Predicate, Transient, choices, predicate
 from .._words.reasons import TOO_LONG, add_note
 from .._words.rungs import DEEPEST, ENDLESS
 from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient, retry_after_of
@@ -79,7 +79,8 @@ def descents(
             usual = kind is plain and known == FORGOTTEN[0]
             if not usual and isinstance(failure, StopIteration):
                 failure = stop_error(failure)
-            if not (usual or isinstance(failure, kinds) or chosen(failure)):
+            yes: Any = usual or isinstance(failure, kinds) or chosen(failure)
+            if not yes:
                 return None
             if table is not None:
                 seconds = table[k]
@@ -100,6 +101,8 @@ def descents(
             elif chosen is is_transient or isinstance(failure, kinds):
                 plain = kind  # all failures of this class are chosen, and carry no Retry-After
                 known = forgotten  # last: other threads read it
+            if yes.__class__ is NotBefore and yes > seconds:
+                seconds = float(yes)
             if asked <= seconds:
                 return seconds
             if asked > longest and kind is not CircuitOpen:

@@ -11,7 +11,7 @@ from .._limits.deadlines import Expired, Limit, time_around
 from .._limits.events import Run
 from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
 from .._words.commands import Misuse
-from .._words.failures import CircuitOpen, Predicate
+from .._words.failures import CircuitOpen, NotBefore, Predicate
 from .._words.reasons import (
     CANCELLED,
     NOTE,
@@ -228,8 +228,12 @@ class ProgramRun(Run):
             self.seconds = drawn(self.timing, self.chance)
         return self.seconds
 
-    def begin_wait(self, rung: int, k: int, after: After, failure: Any) -> Delay | None:
+    def begin_wait(
+        self, rung: int, k: int, after: After, failure: Any, chosen: Any = True
+    ) -> Delay | None:
         """Begin the k-th wait, on `rung`, after `failure`; return `None` if no wait is left.
+
+        `chosen` is what the predicate returned for the failure.
 
         Raises:
             Misuse: `failure` hides the error of a nested program.
@@ -244,6 +248,8 @@ class ProgramRun(Run):
                 if asked_too_long(failure):
                     self.not_waited, self.refused = failure, "asked for too long"
                 return None
+            if chosen.__class__ is NotBefore and chosen > seconds:
+                seconds = float(chosen)
             if failure is not None and self.cancelled is not None and self.cancelled():
                 self.refused = "cancelled"
                 add_note(failure, CANCELLED)
