@@ -53,6 +53,7 @@ P = ParamSpec("P")
 A = TypeVar("A")
 E = TypeVar("E")
 R = TypeVar("R")
+S = TypeVar("S", bound=Iterator[object] | AsyncIterator[object])
 I = TypeVar("I", bound=Nat)  # noqa: E741
 N = TypeVar("N", bound=Nat)
 # To mypy, a choice of two rungs is a `type` and no more: it takes the default.
@@ -102,6 +103,28 @@ class Backoff(Generic[I]):
 
         setattr(retried, PROGRAM, one_call)  # after `wraps`, which may have copied another
         return retried
+
+    def stream(self, function: Callable[P, S]) -> Callable[P, S]:
+        """Decorate a generator function, so that it is retried until its first item.
+
+        A failure after the first item is raised, with a note of how many items were given. `within`
+        is the time to the first item. Async generator functions are retried in the same way.
+
+        >>> from collections.abc import Iterator
+        >>> from ixbackoff import N3, backoff
+        >>> @backoff(N3).stream
+        ... def words(text: str) -> Iterator[str]:
+        ...     yield from text.split()
+        >>> list(words("to be or not"))
+        ['to', 'be', 'or', 'not']
+
+        Raises:
+            Misuse: `function` is not a generator function, or there is an `until`.
+        """
+        from .items import streamed
+
+        made: Callable[P, S] = streamed(self, function)
+        return made
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call `function` with retries; await the result of a coroutine function.

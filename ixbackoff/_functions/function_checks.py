@@ -23,7 +23,8 @@ def checked_function(function: Any) -> Any:
     if code_flags(function) & GENERATORS:
         raise TypeError(
             f"backoff on {name}: it is a generator function, and after a failure it would yield "
-            "the first items again: put backoff on a function that it calls, or return a list."
+            "the first items again: write backoff(...).stream, which retries it until its first "
+            "item, or return a list."
         )
     return function
 
