@@ -230,9 +230,9 @@ class Backoff(Generic[I]):
 
         The arguments are those of `backoff`, except the rung.
         """
-        limits = (within, budget, breaker, stop, nested, name, longest)
-        changed = Settings(on, until, schedule, *limits)
-        return made(self._rung, self._settings.replace(changed))
+        limits = (schedule, within, budget, breaker, stop, longest, nested)
+        changes = Settings(on, until, name, *limits)
+        return made(self._rung, self._settings.updated(changes))
 
     def __iter__(self) -> Iterator[Try]:
         """Retry a block of code: `for one_try in backoff(N3): with one_try: ...`.
@@ -362,8 +362,8 @@ def backoff(
             random numbers and gives an unusable number of seconds.
     """
     exactly: Any = rung
-    limits = (within, budget, breaker, stop, nested, name, longest)
-    return made(exactly, Settings(on, until, schedule, *limits))
+    limits = (schedule, within, budget, breaker, stop, longest, nested)
+    return made(exactly, Settings(on, until, name, *limits))
 
 
 def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
