@@ -27,7 +27,7 @@ from .._words.commands import (
     is_coroutine_function,
 )
 from .._words.failures import On
-from .._words.rungs import N0, Nat, Rung, Z, name_of, position
+from .._words.rungs import ENDLESS, N0, Nat, Rung, Z, name_of, position
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Delay
 from .._writing.attempts import CommandOrAttempt, do
@@ -93,6 +93,11 @@ class Backoff(Generic[I]):
         """
         if isinstance(function, type):
             raise TypeError(f"backoff on the class {function.__name__}: put it on its methods.")
+        if hasattr(function.__class__, "apply_async"):
+            raise Misuse(
+                "backoff on a task of Celery or Prefect would hide its methods, such as .delay: "
+                "put it below the decorator that makes the task."
+            )
         retried: Callable[P, R] = wraps(function, ())(caller(self, function))
         for name in WRAPPER_ASSIGNMENTS:
             with suppress(AttributeError, TypeError):  # the name of a mock may be a mock
@@ -287,6 +292,25 @@ class Backoff(Generic[I]):
             if hasattr(self, name):
                 raise AttributeError(f"{self!r} does not change: make another one.")
             super().__setattr__(name, value)
+
+    def wait_after(self, failure: Exception, k: int) -> float | None:
+        """Return the seconds to wait after the k-th failure of a task, from 0; `None` to give up.
+
+        It is for frameworks that wait themselves. It knows no wait before this one.
+
+        >>> from ixbackoff import N2, Throttled, backoff
+        >>> [backoff(N2).wait_after(Throttled(3), k) for k in range(3)]
+        [3.0, 3.0, None]
+        >>> backoff(N2).wait_after(KeyError(), 0) is None
+        True
+
+        Raises:
+            ValueError: `k` is negative.
+        """
+        if k < 0:
+            raise ValueError(f"k={k!r}: give the number of waits so far, 0 or more.")
+        ladder = self._top if self._top < ENDLESS else k + 1
+        return self._descent()(failure, k, 0.0) if k < ladder else None
 
     def __reduce__(self) -> Any:
         return made, (self._rung, self._settings)
