@@ -12,9 +12,6 @@ from .function_checks import name_of
 
 __tracebackhide__ = True
 
-Begun = tuple[Any, Any]
-"""A generator and its first item; `None` and its value if it has ended without an item."""
-
 
 def streamed(backoff: Any, function: Any) -> Any:
     """Return `function`, retried until its first item.
@@ -24,96 +21,91 @@ def streamed(backoff: Any, function: Any) -> Any:
     """
     kind = code_flags(function) & GENERATORS
     if not kind:
-        raise Misuse(
-            f".stream on {name_of(function)}: it is not a generator function, so decorate it with "
-            "the backoff itself."
-        )
+        said = "it is not a generator function, so decorate it with the backoff itself."
+        raise Misuse(f".stream on {name_of(function)}: {said}")
     if backoff._settings.until is not None:
         raise Misuse("until= is for functions, which have an answer: raise NotReady instead.")
+    return (items if kind == CO_GENERATOR else items_async)(backoff, function)
+
+
+# The exceptions that are thrown into the stream, GeneratorExit too, go on into its generator.
+
+
+def items(backoff: Any, function: Any) -> Any:
+    """As `streamed`, for a plain generator function."""
 
     @wraps(function)
-    def begin(*args: Any, **kwargs: Any) -> Begun:
+    def begin(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         inner = function(*args, **kwargs)
         try:
             return inner, next(inner)
         except StopIteration as end:
             return None, end.value
 
+    retried: Any = backoff(begin)
+
+    @wraps(retried)
+    def stream(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        inner, item = retried(*args, **kwargs)
+        given, sent = 0, None
+        while inner is not None:
+            given += 1
+            try:
+                sent, go_on = (yield item), inner.send
+            except BaseException as error:
+                sent, go_on = error, inner.throw
+            try:
+                item = go_on(sent)
+            except StopIteration as end:
+                return end.value
+            except Exception as failure:
+                note_given(failure, given, sent)
+                raise
+            finally:  # break the cycle of exception, traceback and this frame
+                sent = None
+        return item
+
+    return stream
+
+
+def items_async(backoff: Any, function: Any) -> Any:
+    """As `streamed`, for an async generator function."""
+
     @wraps(function)
-    async def begin_async(*args: Any, **kwargs: Any) -> Begun:
+    async def begin(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         inner = function(*args, **kwargs)
         try:
             return inner, await anext(inner)
         except StopAsyncIteration:
             return None, None
 
-    if kind != CO_GENERATOR:
-        return items_async(backoff(begin_async))
-    return items(backoff(begin))
+    retried: Any = backoff(begin)
 
-
-def items(begin: Any) -> Any:
-    """Return the generator function that gives the first item of `begin`, and all others."""
-
-    @wraps(begin)
-    def stream(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-        inner, item = begin(*args, **kwargs)
-        given = 0
-        try:
-            while inner is not None:
-                given += 1
-                try:
-                    sent, go_on = (yield item), inner.send
-                except GeneratorExit:
-                    raise
-                except BaseException as error:
-                    sent, go_on = error, inner.throw
-                try:
-                    item = go_on(sent)
-                except StopIteration as end:
-                    return end.value
-                except Exception as failure:
-                    note_given(failure, given)
-                    raise
-            return item
-        finally:
-            if inner is not None:
-                inner.close()
-
-    return stream
-
-
-def items_async(begin: Any) -> Any:
-    """As `items`, for an async generator function."""
-
-    @wraps(begin)
+    @wraps(retried)
     async def stream(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
-        inner, item = await begin(*args, **kwargs)
-        given = 0
-        try:
-            while inner is not None:
-                given += 1
-                try:
-                    sent, go_on = (yield item), inner.asend
-                except GeneratorExit:
-                    raise
-                except BaseException as error:
-                    sent, go_on = error, inner.athrow
-                try:
-                    item = await go_on(sent)
-                except StopAsyncIteration:
-                    return
-                except Exception as failure:
-                    note_given(failure, given)
-                    raise
-        finally:
-            if inner is not None:
-                await inner.aclose()
+        inner, item = await retried(*args, **kwargs)
+        given, sent = 0, None
+        while inner is not None:
+            given += 1
+            try:
+                sent, go_on = (yield item), inner.asend
+            except BaseException as error:
+                sent, go_on = error, inner.athrow
+            try:
+                item = await go_on(sent)
+            except StopAsyncIteration:
+                return
+            except Exception as failure:
+                note_given(failure, given, sent)
+                raise
+            finally:  # break the cycle of exception, traceback and this frame
+                sent = None
 
     return stream
 
 
-def note_given(failure: Exception, given: int) -> None:
-    """Add the note that a stream is not tried again after its first item."""
-    items = "1 item was" if given == 1 else f"{given} items were"
-    add_note(failure, f"{NOTE} not tried again: {items} given")
+def note_given(failure: Exception, given: int, thrown: Any) -> None:
+    """Add the note that a stream is not tried again, unless its reader has thrown the failure."""
+    if failure is not thrown:
+        items = "1 item was" if given == 1 else f"{given} items were"
+        add_note(failure, f"{NOTE} not tried again: {items} given")

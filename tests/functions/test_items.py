@@ -227,3 +227,33 @@ def test_what_is_no_stream_is_refused() -> None:
         backoff(N3, until=bool).stream(nothing_but_a_value)
     with pytest.raises(TypeError, match=r"write backoff\(\.\.\.\)\.stream"):
         patiently(nothing_but_a_value)
+
+
+def test_what_its_reader_throws_is_no_failure_of_the_stream() -> None:
+    stream = echo("a")
+    next(stream)
+    with pytest.raises(ZeroDivisionError) as raised:
+        stream.throw(ZeroDivisionError())
+    assert not hasattr(raised.value, "__notes__")
+    assert list(stream) == []
+
+
+def test_an_async_stream_closes_its_own_at_once() -> None:
+    closed: list[str] = []
+
+    @patiently.stream
+    async def items() -> AsyncIterator[int]:
+        try:
+            yield 1
+            yield 2
+        finally:
+            await asyncio.sleep(0)
+            closed.append("closed")
+
+    async def first() -> list[str]:
+        stream: Any = items()
+        assert await anext(stream) == 1
+        await stream.aclose()
+        return [*closed]
+
+    assert asyncio.run(first()) == ["closed"]
