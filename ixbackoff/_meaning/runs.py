@@ -376,7 +376,6 @@ def noted(
         notes[:] = [old for old in notes if not str(old).startswith(stale)]
         if note:
             failure.add_note(note)
-        failure.add_note(
-            story_note(story, " (each ladder tries once: testing.single_try())" if ONE_TRY else "")
-        )
+        switched = "".join(f" (each ladder tries once: {switch})" for switch in ONE_TRY[-1:])
+        failure.add_note(story_note(story, switched))
     return failure
