@@ -37,7 +37,7 @@ from ..schedules.kinds import powers_of_two
 from ..schedules.timings import After
 from .answering import PLAIN, interpreter, interpreter_async
 from .callers import caller
-from .function_checks import check_sync, checked_function, undecorated
+from .function_checks import checked_function, undecorated
 from .settings import KEPT, LONGEST, Nested, Settings, Wanted
 
 if TYPE_CHECKING:
@@ -264,7 +264,6 @@ class Backoff(Generic[I]):
 
     def __aiter__(self) -> AsyncIterator[Try]:
         """Retry a block in a coroutine: `async for one_try in backoff(N3): with one_try: ...`."""
-        check_sync("`async for`", self._settings.stop)
         from .blocks import TriesAsync, block_in
 
         return TriesAsync(*block_in(sys._getframe(1), self), interpreter_async()._handlers)
@@ -371,9 +370,8 @@ def backoff(
             less each call raises `DeadlineExceeded`, and the function is not called.
         budget: the retry budget that pays for further tries; it can be shared.
         breaker: the circuit breaker that each try goes through; it can be shared.
-        stop: a `threading.Event` that ends the waits of plain functions and `for` blocks at once,
-            with the last failure; for the handler of SIGTERM. Once it is set, further calls raise
-            `Stopped`. Cancel the task of a coroutine function instead.
+        stop: a `threading.Event` that ends a wait at once, with the last failure, and lets a try
+            end; for the handler of SIGTERM. Once it is set, further calls raise `Stopped`.
         nested: the treatment of a decorated function that another one calls: the inner function is
             rejected, or gets a single try if either of the two says `"once"`.
         name: the name in the log and in events; by default that of the function.

@@ -42,19 +42,6 @@ def name_of(function: Any) -> str:
     return name
 
 
-def check_sync(name: str, stop: object) -> None:
-    """Check that a coroutine function or `async for` has no `stop`.
-
-    Raises:
-        Misuse: `stop` is given.
-    """
-    if stop is not None:
-        raise Misuse(
-            f"backoff on {name}: stop= is for functions that block a thread. Cancel the task "
-            "instead, and decorate with .replace(stop=None)."
-        )
-
-
 def no_coroutine_function(function: Any, coroutine: Any) -> Misuse:
     """Close a coroutine, and return the error for the plain function that returned it."""
     coroutine.close()

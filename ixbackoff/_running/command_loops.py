@@ -52,8 +52,6 @@ def run(program: Ladder, interpreter: Interpreter[Any], how: Defaults) -> Any:
 
 async def run_async(program: Ladder, interpreter: AnyInterpreter, how: Defaults) -> Any:
     """Do what `run` does, with handlers that may be awaited."""
-    if how.stop is not None:
-        raise Misuse("stop= is for run: cancel the task of a program that is awaited instead.")
     check_run(program, interpreter, Interpreter | AsyncInterpreter, how)
     state, handlers = ProgramRun(program, how.schedule), interpreter._handlers
     stream = unrolled(program, how, interpreter._in_place, state, observed=True)
