@@ -20,6 +20,12 @@ from ixbackoff import (
     backoff,
 )
 
+from ..support.ids import shown
+
+
+def soon(_: Exception) -> float:
+    return 2.5
+
 
 @pytest.mark.parametrize(
     ("made", "failure", "waits"),
@@ -28,11 +34,11 @@ from ixbackoff import (
         (backoff(N2, schedule=Constant(5)), Throttled(7), [7, 7, None]),
         (backoff(N2, longest=60), Throttled(61), [None, None]),
         (backoff(N3), KeyError(), [None, None]),
-        (backoff(N3, on=lambda _: 2.5), KeyError(), [2.5, 2.5, 4, None]),
+        (backoff(N3, on=soon), KeyError(), [2.5, 2.5, 4, None]),
         (backoff(N0), NotReady(), [None, None]),
         (backoff(FOREVER, schedule=Exponential(cap=3)), NotReady(), [1, 2, 3, 3]),
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_the_seconds_after_each_failure(made: Any, failure: Exception, waits: list[Any]) -> None:
     assert [made.wait_after(failure, k) for k in range(len(waits))] == waits
