@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator, Generator
 from functools import wraps
 from typing import Any
 
+from .._meaning.names import function_name
 from .._words.commands import CO_GENERATOR, GENERATORS, Misuse, code_flags
 from .._words.reasons import NOTE, add_note
-from .function_checks import name_of
 
 __tracebackhide__ = True
 
@@ -22,13 +22,10 @@ def streamed(backoff: Any, function: Any) -> Any:
     kind = code_flags(function) & GENERATORS
     if not kind:
         said = "it is not a generator function, so decorate it with the backoff itself."
-        raise Misuse(f".stream on {name_of(function)}: {said}")
+        raise Misuse(f".stream on {function_name(function)}: {said}")
     if backoff._settings.until is not None:
         raise Misuse("until= is for functions, which have an answer: raise NotReady instead.")
     return (items if kind == CO_GENERATOR else items_async)(backoff, function)
-
-
-# The exceptions that are thrown into the stream, GeneratorExit too, go on into its generator.
 
 
 def items(backoff: Any, function: Any) -> Any:
@@ -52,7 +49,7 @@ def items(backoff: Any, function: Any) -> Any:
             given += 1
             try:
                 sent, go_on = (yield item), inner.send
-            except BaseException as error:
+            except BaseException as error:  # GeneratorExit, too
                 sent, go_on = error, inner.throw
             try:
                 item = go_on(sent)

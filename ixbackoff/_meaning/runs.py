@@ -12,16 +12,7 @@ from .._limits.events import Run
 from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, NotBefore, Predicate
-from .._words.reasons import (
-    CANCELLED,
-    NOTE,
-    TRIES,
-    Reason,
-    Story,
-    add_note,
-    asked_too_long,
-    story_note,
-)
+from .._words.reasons import CANCELLED, NOTE, TRIES, Reason, Story, add_note, story_note, too_long
 from .._words.rungs import DEEPEST, ENDLESS, name_of
 from .._words.verdicts import is_transient, judge, raised_name
 from .._words.vocabulary import Delay, delay
@@ -233,8 +224,6 @@ class ProgramRun(Run):
     ) -> Delay | None:
         """Begin the k-th wait, on `rung`, after `failure`; return `None` if no wait is left.
 
-        `chosen` is what the predicate returned for the failure.
-
         Raises:
             Misuse: `failure` hides the error of a nested program.
             Exception: the failure itself; the task was cancelled, or the run around this one
@@ -245,7 +234,7 @@ class ProgramRun(Run):
                 check_not_refused(mark, failure)
             seconds = after(failure, k, self.shortest)
             if seconds is None:
-                if asked_too_long(failure):
+                if too_long(failure):
                     self.not_waited, self.refused = failure, "asked for too long"
                 return None
             if chosen.__class__ is NotBefore and chosen > seconds:

@@ -186,8 +186,6 @@ TRUSTED: list[Predicate] = []
 class NotBefore(float):
     """Seconds as the answer of a predicate: yes, even if they are 0."""
 
-    __slots__ = ()
-
     def __bool__(self) -> bool:
         return True
 

@@ -107,7 +107,7 @@ def story(failure: BaseException) -> Story | None:
     return None
 
 
-def asked_too_long(failure: BaseException) -> str:
+def too_long(failure: BaseException) -> str:
     """Return the last note of a failure if it says that its service asks for too long, else ""."""
     with suppress(Exception):  # notes can be anything
         notes: Any = getattr(failure, "__notes__", ())

@@ -22,7 +22,7 @@ from .._meaning.steps import DoStep, Limited, RetryStep, StartStep
 from .._running.traces import Performed
 from .._words.commands import Command, Misuse
 from .._words.failures import Predicate
-from .._words.reasons import Reason, Story, asked_too_long
+from .._words.reasons import Reason, Story, too_long
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Together, delay
 from ..schedules.timings import After, Timing
@@ -152,8 +152,8 @@ class RunLog:
             return
         reason: Reason = "gave up"
         note = ""
-        if asked_too_long(failure):
-            reason, note = "asked for too long", asked_too_long(failure)
+        if too_long(failure):
+            reason, note = "asked for too long", too_long(failure)
         elif chosen is not None and self._count != self._top and isinstance(failure, Exception):
             reason, note = "not worth another try", not_chosen(failure, chosen is is_transient)
         noted(failure, Story(self._count + 1, self._count, self._seconds, reason), note)
