@@ -42,6 +42,6 @@ def no_coroutine_function(function: Any, coroutine: Any) -> Misuse:
     """Close a coroutine, and return the error for the plain function that returned it."""
     coroutine.close()
     return Misuse(
-        f"backoff on {function_name(function)}: it is not written with `async def`, but it returned "
-        "a coroutine, which would not be retried: put backoff on the `async def` itself."
+        f"backoff on {function_name(function)}: it is not written with `async def`, but it "
+        "returned a coroutine, which would not be retried: put backoff on the `async def` itself."
     )
