@@ -53,7 +53,7 @@ P = ParamSpec("P")
 A = TypeVar("A")
 E = TypeVar("E")
 R = TypeVar("R")
-S = TypeVar("S", bound=Iterator[object] | AsyncIterator[object])
+T = TypeVar("T", bound=Iterator[object] | AsyncIterator[object])
 I = TypeVar("I", bound=Nat)  # noqa: E741
 N = TypeVar("N", bound=Nat)
 # To mypy, a choice of two rungs is a `type` and no more: it takes the default.
@@ -109,7 +109,7 @@ class Backoff(Generic[I]):
         setattr(retried, PROGRAM, one_call)  # after `wraps`, which may have copied another
         return retried
 
-    def stream(self, function: Callable[P, S]) -> Callable[P, S]:
+    def stream(self, function: Callable[P, T]) -> Callable[P, T]:
         """Decorate a generator function, so that it is retried until its first item.
 
         A failure after the first item is raised, with a note of how many items were given. `within`
@@ -128,7 +128,7 @@ class Backoff(Generic[I]):
         """
         from .items import streamed
 
-        made: Callable[P, S] = streamed(self, function)
+        made: Callable[P, T] = streamed(self, function)
         return made
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:

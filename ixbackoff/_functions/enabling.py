@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .._meaning.descents import ONE_TRY
+from .._meaning.retrying import ONE_TRY
 from .._running.logs import default_logger
 
 OFF = "ixbackoff.enabled(False)"

@@ -116,7 +116,7 @@ def too_long(failure: BaseException) -> str:
     return ""
 
 
-def add_note(failure: BaseException, note: str, stale: str | None = NOTE) -> None:
+def add_note(failure: Any, note: str, stale: str | None = NOTE) -> None:
     """Add a note to a failure, and remove those that begin with `stale`."""
     with suppress(Exception):  # some exceptions take no note
         if stale is not None:
