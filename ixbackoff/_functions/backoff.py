@@ -225,6 +225,7 @@ class Backoff(Generic[I]):
         nested: Nested = KEPT,
         name: str | None = KEPT,
         longest: float | timedelta | None = KEPT,
+        each: float | timedelta | None = KEPT,
     ) -> Backoff[I]:
         """Return a copy with other arguments, for instance for one call.
 
@@ -236,7 +237,7 @@ class Backoff(Generic[I]):
         The arguments are those of `backoff`, except the rung.
         """
         limits = (schedule, within, budget, breaker, stop, longest, nested)
-        changes = Settings(on, until, name, *limits)
+        changes = Settings(on, until, name, each, *limits)
         return made(self._rung, self._settings.updated(changes))
 
     def __iter__(self) -> Iterator[Try]:
@@ -324,8 +325,10 @@ class Backoff(Generic[I]):
         return self._from(N0, effect)
 
     def _from(self, rung: Rung[N], effect: CommandOrAttempt[E, A]) -> Program[N, Z, A, E | Delay]:
-        until = self._settings.until
-        wanted = effect if until is None else do(effect).expect(until)
+        until, each = self._settings.until, self._settings.each
+        wanted: Any = effect if each is None else do(effect).limit(each)
+        if until is not None:
+            wanted = do(wanted).expect(until)
         start = at_with(rung, self._settings.defaults)
         named = start if self._settings.name is None else start.named(self._settings.name)
         return named.retry(wanted, self._settings.chosen)
@@ -344,6 +347,7 @@ def backoff(
     nested: Nested = "refused",
     name: str | None = None,
     longest: float | timedelta | None = LONGEST,
+    each: float | timedelta | None = None,
 ) -> Backoff[S]:
     """Retry plain functions and blocks of code, at most `rung` times.
 
@@ -377,15 +381,18 @@ def backoff(
         name: the name in the log and in events; by default that of the function.
         longest: the longest wait that a service may ask for, in seconds or as a `timedelta`. If it
             asks for a longer one, the call raises the failure immediately. `None`: any.
+        each: the seconds for each try, or a `timedelta`. At that time a coroutine function is
+            cancelled; a plain function can ask `time_limit()`. The try fails with
+            `DeadlineExceeded`.
 
     Raises:
         TypeError: `rung` is not a rung, or another argument is not of its kind.
-        ValueError: `within` is not a finite number or a `timedelta`; or the schedule draws no
+        ValueError: a time is not a number of seconds or a `timedelta`; or the schedule draws no
             random numbers and gives an unusable number of seconds.
     """
     exactly: Any = rung
     limits = (schedule, within, budget, breaker, stop, longest, nested)
-    return made(exactly, Settings(on, until, name, *limits))
+    return made(exactly, Settings(on, until, name, each, *limits))
 
 
 def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
@@ -394,7 +401,8 @@ def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
     new._rung = rung
     new._top = _position(rung)
     new._settings = settings
-    new._generic = (settings.within, settings.budget, settings.stop) != (None, None, None)
+    limits = settings.within, settings.budget, settings.stop, settings.each
+    new._generic = any(limit is not None for limit in limits)
     settings.check()
     check_run(at(rung).end(), PLAIN, Interpreter, settings.defaults)
     kinds, chosen = kinds_and_predicate(settings.chosen)

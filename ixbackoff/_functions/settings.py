@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import CoroutineType
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .._limits.stopping import checked_stop
 from .._meaning.chains import checked_name
 from .._meaning.defaults import ONCE, Defaults
+from .._words.checks import above_zero, in_seconds
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, choices
 from .._words.values import fields_of
 from .._words.verdicts import is_transient
 from .._writing.attempts import expected
 from ..schedules.kinds import powers_of_two
+
+if TYPE_CHECKING:
+    from datetime import timedelta
 
 Nested: TypeAlias = Literal["refused", "once"]
 """The treatment of a decorated function that another one calls."""
@@ -29,23 +33,32 @@ Wanted: TypeAlias = Callable[[Any], bool]
 class Settings(Defaults):
     """The arguments of `backoff` except the rung; `limits` are the fields of `Defaults`."""
 
-    __slots__ = ("on", "until", "name")
+    __slots__ = ("on", "until", "name", "each")
 
-    def __init__(self, on: On, until: Wanted | None, name: str | None, *limits: Any) -> None:
+    def __init__(
+        self,
+        on: On,
+        until: Wanted | None,
+        name: str | None,
+        each: float | timedelta | None,
+        *limits: Any,
+    ) -> None:
         super().__init__(*limits)
         self.on = on
         self.until = until
         self.name = name
+        self.each = each
 
     def updated(self, changes: Settings) -> Settings:
         """Return a copy with the values of `changes`, except where those are `KEPT`."""
         new = {name: value for name, value in fields_of(changes).items() if value is not KEPT}
         values: Any = fields_of(self) | new
-        return Settings(values.pop("on"), values.pop("until"), values.pop("name"), *values.values())
+        own = [values.pop(name) for name in Settings.__slots__]
+        return Settings(*own, *values.values())
 
     def __str__(self) -> str:
         """Return the arguments that differ from the defaults."""
-        names = ("on", "until", *Defaults.__slots__, "name")
+        names = ("on", "until", *Defaults.__slots__, "name", "each")
         given = [(name, getattr(self, name), getattr(USUAL, name)) for name in names]
         return ", ".join(f"{name}={value!r}" for name, value, usual in given if value != usual)
 
@@ -66,6 +79,7 @@ class Settings(Defaults):
         """Check the settings that no run checks.
 
         Raises:
+            ValueError: `each` is not a number of seconds above 0, or a timedelta.
             Misuse: `until` is not a predicate, `stop` is not an event, `nested` is neither
                 "refused" nor "once", or `name` is not a name.
         """
@@ -78,6 +92,8 @@ class Settings(Defaults):
             checked_predicate(self.until)
         if self.stop is not None:
             checked_stop(self.stop)
+        if self.each is not None:
+            above_zero("each", in_seconds(self.each) or 0)
         if self.name is not None:
             checked_name(self.name)
         if self.nested not in ("refused", ONCE):
@@ -85,7 +101,7 @@ class Settings(Defaults):
 
 
 LIMITS = (powers_of_two, None, None, None, None, LONGEST, "refused")
-USUAL = Settings(is_transient, None, None, *LIMITS)
+USUAL = Settings(is_transient, None, None, None, *LIMITS)
 
 
 KEPT: Any = object()
