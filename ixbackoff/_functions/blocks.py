@@ -54,15 +54,24 @@ class Try:
         number: the number of the try, from 1.
     """
 
-    __slots__ = ("_before", "_done", "_failure", "_inner", "_left", "_mark", "_stream", "number")
+    __slots__ = (
+        *("_before", "_done", "_failure", "_handlers", "_inner", "_left", "_mark", "_stream"),
+        "number",
+    )
 
     def __init__(
-        self, number: int, inner: Called | None, stream: Stream, left: Left | None
+        self,
+        number: int,
+        inner: Called | None,
+        stream: Stream,
+        left: Left | None,
+        handlers: Handlers,
     ) -> None:
         self.number = number
         self._inner = inner
         self._stream = stream
         self._left = left
+        self._handlers = handlers
         self._before: Left | None = None
         self._done: bool | None = None  # `None` until the block is entered
         self._failure: Exception | None = None
@@ -112,7 +121,7 @@ class Try:
             self._failure = error
             return True
         if error is None:  # here, because `return` or `break` may leave the loop
-            next(self._stream, None)
+            answered(self._stream, self._handlers)
         self._stream.close()
         return False
 
@@ -167,7 +176,7 @@ class Loop:
 
     def _next(self) -> Try:
         self._number += 1
-        self._last = Try(self._number, self._inner, self._stream, self._left)
+        self._last = Try(self._number, self._inner, self._stream, self._left, self._handlers)
         return self._last
 
     @contextmanager

@@ -36,7 +36,7 @@ def guarded(function: Any, awaits: bool, breaker: CircuitBreaker) -> Any:
     probe: Any = probed_async if awaits else probed
 
     def tried(*args: Any, **kwargs: Any) -> Any:
-        if breaker.closed:
+        if breaker.closed and not breaker.rated:
             return function(*args, **kwargs) if kwargs else function(*args)
         return probe(args, kwargs)
 
@@ -52,9 +52,9 @@ def reported(descent: Callable[[], After], awaits: bool, breaker: CircuitBreaker
 
 @contextmanager
 def probing(breaker: CircuitBreaker, clock: Callable[[], float]) -> Generator[None]:
-    """Admit a try through a breaker that is not closed, and report its outcome to the breaker.
+    """Admit a try through a breaker, and report its outcome to the breaker.
 
-    If another try has closed the breaker meanwhile, a failure is left to `reported`.
+    While the breaker is closed, a failure is left to `reported`.
 
     Raises:
         CircuitOpen: the breaker refuses the try.
@@ -71,4 +71,6 @@ def probing(breaker: CircuitBreaker, clock: Callable[[], float]) -> Generator[No
             settle = breaker.succeed
         raise
     finally:
+        if breaker.rated and settle == breaker.succeed:
+            breaker.count(False, clock())
         settle(probe)

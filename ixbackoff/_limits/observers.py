@@ -146,12 +146,12 @@ def observed(*observers: Observer) -> Generator[None]:
     >>> from ixbackoff import N0, Log, at
     >>> from ixbackoff.live import live
     >>> from ixbackoff.observing import observed
-    >>> with observed(lambda event: print(type(event).__name__, event.run.name)):
+    >>> with observed(lambda event: print(type(event).__name__)):
     ...     at(N0).do(Log("ready")).run(live())
-    Began Log
-    Issued Log
-    Answered Log
-    Ended Log
+    Began
+    Issued
+    Answered
+    Ended
 
     Raises:
         TypeError: an observer is not a function.

@@ -630,9 +630,13 @@ def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
             breaker.fail(probe, (yield CLOCK))
         elif blamed is False:
             settle = breaker.succeed
+            if breaker.rated:
+                breaker.count(False, (yield CLOCK))
         raise
     else:
         settle = breaker.succeed
+        if breaker.rated:
+            breaker.count(False, (yield CLOCK))
         return value
     finally:
         inside.breakers = around
