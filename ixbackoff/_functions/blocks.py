@@ -126,11 +126,6 @@ class Try:
         return False
 
     def outcome(self) -> Exception | None:
-        """Return the stored failure of the block, and drop it.
-
-        Raises:
-            Misuse: the block was not run.
-        """
         if not self._done:
             self._done = False
             return Misuse("The block was not run: write `with` and the loop's variable around it.")
@@ -138,7 +133,7 @@ class Try:
         return failure
 
 
-class Loop:
+class BlockLoop:
     """A loop over the tries of a block, which advances `stream` before each of them.
 
     Args:
@@ -241,9 +236,7 @@ def has_with(frame: FrameType) -> bool:
 
 
 @final
-class Tries(Loop):
-    """The tries of a block, for a `for` loop."""
-
+class Tries(BlockLoop):
     __slots__ = ()
 
     def __iter__(self) -> Self:
@@ -258,11 +251,8 @@ class Tries(Loop):
 
 
 @final
-class TriesAsync(Loop):
-    """The tries of a block, for an `async for` loop; the handlers may be awaited.
-
-    This is a class, because an abandoned async generator is not closed immediately.
-    """
+class TriesAsync(BlockLoop):
+    """A class, because an abandoned async generator is not closed immediately."""
 
     __slots__ = ()
 

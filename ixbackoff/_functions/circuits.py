@@ -20,8 +20,6 @@ from .function_checks import no_coroutine_function
 
 
 def guarded(function: Any, awaits: bool, breaker: CircuitBreaker) -> Any:
-    """Return `function` inside `breaker`."""
-
     def probed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         with probing(breaker, time.monotonic):
             answer = function(*args, **kwargs)
@@ -52,13 +50,7 @@ def reported(descent: Callable[[], After], awaits: bool, breaker: CircuitBreaker
 
 @contextmanager
 def probing(breaker: CircuitBreaker, clock: Callable[[], float]) -> Generator[None]:
-    """Admit a try through a breaker, and report its outcome to the breaker.
-
-    While the breaker is closed, a failure is left to `reported`.
-
-    Raises:
-        CircuitOpen: the breaker refuses the try.
-    """
+    """Admit a try and report its outcome; failures of a closed breaker are left to `reported`."""
     probe, settle = breaker.admit(clock()), breaker.release
     try:
         yield

@@ -147,12 +147,11 @@ class CircuitBreaker:
 
     @property
     def closed(self) -> bool:
-        """Whether every try reaches the service."""
         return self._until is None
 
     @property
     def rated(self) -> bool:
-        """Whether tries that succeed count, too."""
+        """True if tries that succeed count, too."""
         return self._rate is not None
 
     @property
@@ -176,11 +175,7 @@ class CircuitBreaker:
         return f"{self._rate:.0%} of {number} tries failed within {self._within:g} s"
 
     def admit(self, now: float) -> int:
-        """Admit a try at the time `now`; return its number if it is the probe, else 0.
-
-        Raises:
-            CircuitOpen: the breaker is open, or a probe is running.
-        """
+        """Admit a try or raise `CircuitOpen`; return its number if it is the probe, else 0."""
         with self._lock:
             if self._until is None:
                 return 0
@@ -203,11 +198,7 @@ class CircuitBreaker:
         return refusal
 
     def blames(self, failure: BaseException) -> bool | None:
-        """Return whether a failure counts; `None` if it says nothing about the service.
-
-        Raises:
-            Misuse: the breaker has admitted the try, and refused a part of it.
-        """
+        """Return whether a failure counts; `None` if it says nothing about the service."""
         if isinstance(failure, CircuitOpen) and failure._refused_by == id(self):
             raise guarded_twice() from failure
         if isinstance(failure, Expired):
@@ -246,7 +237,7 @@ class CircuitBreaker:
         return counted
 
     def succeed(self, probe: int) -> None:
-        """Close the breaker if `probe` is the current one: the service has answered it."""
+        """Close the breaker if `probe` is the current one."""
         with self._lock:
             if not self._is_current(probe):
                 return
@@ -262,11 +253,10 @@ class CircuitBreaker:
                 self._probing = False
 
     def _is_current(self, probe: int) -> bool:
-        """Return whether `probe` is the current one."""
         return self._probing and probe == self._probe
 
     def count(self, failed: bool, now: float) -> None:
-        """Count the end of a try of a breaker with a `rate`, while the breaker is closed."""
+        """Count a try while the breaker is closed, if it goes by a `rate`."""
         with self._lock:
             if self._until is None:
                 self._failed.append(now)
@@ -280,7 +270,6 @@ class CircuitBreaker:
         self._open_after_failures(now)
 
     def _open_after_failures(self, now: float) -> None:
-        """Open the breaker if enough failures have occurred within the time."""
         with self._lock:
             failed, rate = self._failed, self._rate
             enough = len(failed) == self._failures and 0 <= now - failed[0] <= self._within
@@ -335,11 +324,6 @@ def guarded_twice() -> Misuse:
 
 
 def checked_breaker(name: str, breaker: object) -> CircuitBreaker:
-    """Return `breaker`.
-
-    Raises:
-        Misuse: `breaker` is not a circuit breaker.
-    """
     if not isinstance(breaker, CircuitBreaker):
         raise Misuse(f"{name}={breaker!r} is not a circuit breaker: give a CircuitBreaker(...).")
     return breaker
