@@ -46,7 +46,6 @@ def parsed(words: list[str]) -> tuple[str, str, list[str]]:
 
 
 def main(words: list[str]) -> int:
-    """Run a checker and explain its errors; return its exit status."""
     name, form, rest = parsed(words)
     from_input = rest == ["-"]
     try:
@@ -67,7 +66,6 @@ def main(words: list[str]) -> int:
 
 
 def files_of(words: list[str]) -> Iterator[Path]:
-    """Yield the source files among `words`, and the source files in folders."""
     for path in map(Path, words):
         if path.suffix == ".py" and path.is_file():
             yield path
@@ -86,9 +84,9 @@ def names_us(file: Path) -> bool:
 
 
 def explained(printed: bytes, form: str, files: Sequence[Path] = ()) -> tuple[bytes, bool, bool]:
-    """Explain the output of a checker, and add the mistakes in `files` that no checker reports.
+    """Return the text for `printed`, and for mistakes in `files` that no checker reports.
 
-    Return the text, whether it contains errors, and whether it contains such mistakes.
+    With it, return whether the text contains errors, and whether it contains such mistakes.
     """
     from .formats import FORMATS  # not at the top: a project without errors does not need it
     from .reading.checker_output import Error, errors_in
@@ -121,7 +119,6 @@ def near(place: tuple[Path, int]) -> set[tuple[Path, int]]:
 
 
 def write(text: bytes) -> None:
-    """Print bytes unchanged."""
     if sys.stdout is not None:
         sys.stdout.flush()
         sys.stdout.buffer.write(text)

@@ -38,11 +38,7 @@ class NotChecked(Exception):
 
 
 def command(name: str, words: list[str], plainly: bool) -> list[str]:
-    """Make the command that starts a checker with the arguments `words`.
-
-    Raises:
-        NotChecked: the checker is neither beside this Python nor on the PATH.
-    """
+    """Return the words that start a checker; raise NotChecked if it is not installed."""
     script = found(name)
     if script is None:
         others = [other for other in CHECKERS if found(other)]
@@ -65,7 +61,6 @@ def command(name: str, words: list[str], plainly: bool) -> list[str]:
 
 
 def pyrefly_configured(given: set[str]) -> bool:
-    """Return whether the command line, this folder or a folder above it configures pyrefly."""
     if given & {"-c", "--config", "-p", "--preset"}:
         return True
     here = Path.cwd()
@@ -96,7 +91,6 @@ def activated(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def found(name: str) -> str | None:
-    """Find the script of a checker, beside this Python or on the PATH."""
     return which(name, path=str(Path(sys.executable).parent)) or which(name)
 
 

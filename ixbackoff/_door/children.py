@@ -50,15 +50,8 @@ def performed(words: tuple[str, ...], limit: float | None) -> ChildEnd:
     """Run a command to its end, with our standard input, output and error.
 
     The signals in `PASSED_ON` reach the child as well. If the terminal stops the child, this
-    process stops as well. At its time limit the child is sent SIGTERM, and SIGKILL five seconds
+    process stops as well. After `limit` seconds the child is sent SIGTERM, and SIGKILL five seconds
     later.
-
-    >>> performed(("sh", "-c", "exit 3"), None).status
-    3
-
-    Args:
-        words: the command, which is searched in the PATH, and its arguments.
-        limit: the time limit in seconds; `None` for no limit.
 
     Raises:
         NotStarted: the command cannot be run.
@@ -75,7 +68,6 @@ def performed(words: tuple[str, ...], limit: float | None) -> ChildEnd:
 
 
 def numbers(names: Sequence[str]) -> set[signal.Signals]:
-    """Return the signals of these names."""
     return {signal.Signals[name] for name in names}
 
 
@@ -95,10 +87,7 @@ def blocked(watched: set[signal.Signals]) -> Generator[set[signal.Signals]]:
 def started(words: tuple[str, ...], mask: set[signal.Signals]) -> int:
     """Start a command; return its process ID.
 
-    It has the signal mask and the signal actions that this process had before Python changed them.
-
-    Raises:
-        NotStarted: the command cannot be run.
+    Its signal mask and signal actions are those from before Python changed them.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -123,7 +112,7 @@ class Watch:
         self.late = False
 
     def ended(self, end: float | None) -> ChildEnd:
-        """Wait for the end of the child, and end the child at the time `end`."""
+        """Wait for the child; end it at `end`, a time of the monotonic clock."""
         if end is not None:
             alarm(end - monotonic())
         while (status := self.polled()) is None:
@@ -176,7 +165,6 @@ def in_foreground() -> bool:
 
 
 def alarm(seconds: float) -> None:
-    """Schedule SIGALRM for this process, after `seconds`."""
     signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
 
 

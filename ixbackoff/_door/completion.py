@@ -21,7 +21,6 @@ FILES = ("FILE", "MODULE:")
 
 
 def main(arguments: list[str]) -> int:
-    """Print the script for a shell."""
     parser = Parser(
         prog="ixbackoff completion",
         description="Print a script that completes commands, options and files. For bash: "

@@ -14,13 +14,7 @@ from .._words.texts import printable
 
 
 class Page(NamedTuple):
-    """The page of a mistake.
-
-    Attributes:
-        code: the code of the mistake.
-        title: the mistake in one sentence.
-        text: the page in Markdown, without its heading.
-    """
+    """The page of a mistake: its title in one sentence, and its Markdown without the heading."""
 
     code: str
     title: str
@@ -29,7 +23,6 @@ class Page(NamedTuple):
 
 @cache
 def pages() -> dict[str, Page]:
-    """Read all pages, by code."""
     text = Path(__file__).with_name("mistakes.md").read_text(encoding="utf-8")
     found: dict[str, Page] = {}
     for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
@@ -40,7 +33,6 @@ def pages() -> dict[str, Page]:
 
 
 def main(words: list[str]) -> int:
-    """Print the page of a code, or list all codes."""
     parser = Parser(
         prog="ixbackoff explain",
         description="Explain a mistake that `ixbackoff check` reports, and what to write instead; "

@@ -17,13 +17,7 @@ from ..schedules.algebra import Schedule
 
 
 class Found(NamedTuple):
-    """A program that the command line names.
-
-    Attributes:
-        name: the name that its author gave it, or NAME of MODULE:NAME.
-        program: the program; for a decorated function, that of one call.
-        needs: the required arguments of a decorated function, as words.
-    """
+    """A program; `needs` lists the required arguments of a decorated function, in words."""
 
     name: str
     program: Program[Any, Any, Any, Any]
@@ -42,7 +36,6 @@ GIVE = "write the arguments behind --, or name a program"
 
 
 def add_schedule(parser: ArgumentParser) -> None:
-    """Add the schedule of the waits to a parser."""
     parser.add_argument(
         "--schedule",
         type=schedule,
@@ -71,11 +64,7 @@ def value(text: str) -> Any:
 
 
 def program(text: str, given: Sequence[Any] = ()) -> Found:
-    """Find a program, or a function and its `given` arguments: a decorated one, or a maker.
-
-    Raises:
-        ArgumentTypeError: `text` names none of these, or does not take these arguments.
-    """
+    """Find a program, or a function and its `given` arguments: a decorated one, or a maker."""
     named = made = imported(text)
     if given or (not hasattr(named, PROGRAM) and is_function(named)):
         made = called(text, named, given)
@@ -87,16 +76,11 @@ def program(text: str, given: Sequence[Any] = ()) -> Found:
 
 
 def is_function(named: Any) -> bool:
-    """Return whether an object is a function, which may make a program."""
     return callable(named) and not isinstance(named, type | Command | Chain | Backoff)
 
 
 def called(text: str, function: Any, given: Sequence[Any] = ()) -> Any:
-    """Call a function that makes a program, or make that of one call of a decorated function.
-
-    Raises:
-        ArgumentTypeError: the function does not take these arguments, or fails.
-    """
+    """Call a function that makes a program, or make that of one call of a decorated function."""
     decorated = hasattr(function, PROGRAM)
     if iscoroutinefunction(function) and not decorated:
         raise ArgumentTypeError(
@@ -134,7 +118,6 @@ def needed(function: Any, given: int = 0) -> str:
 
 
 def refusal(made: object, named: object) -> str:
-    """Describe an object that is not a program."""
     if isinstance(made, Chain | Command):
         kind = "a command" if isinstance(made, Command) else "an attempt"
         return f"is {kind}, not a program: put it on a ladder, at(N3).retry(...)"
@@ -146,11 +129,7 @@ def refusal(made: object, named: object) -> str:
 
 
 def schedule(text: str) -> Schedule:
-    """Find a schedule, or make a `Constant` of a number of seconds.
-
-    Raises:
-        ArgumentTypeError: `text` does not name a schedule, or the schedule may shorten waits.
-    """
+    """Find a schedule, or make a `Constant` of a number of seconds."""
     named = timing(text)
     if not isinstance(named, Schedule):
         raise ArgumentTypeError(f"{text} is not a schedule, but {named!r}")
@@ -158,11 +137,7 @@ def schedule(text: str) -> Schedule:
 
 
 def interpreter(text: str) -> Interpreter[Any] | AsyncInterpreter[Any]:
-    """Find an interpreter, or a function without arguments that makes one.
-
-    Raises:
-        ArgumentTypeError: `text` names neither.
-    """
+    """Find an interpreter, or a function without arguments that makes one."""
     named = imported(text)
     made = called(text, named) if is_function(named) and not is_interpreter(named) else named
     if not is_interpreter(made):

@@ -12,12 +12,7 @@ from .amounts import spoken
 
 
 class ServiceLimit(NamedTuple):
-    """The time limit of a service.
-
-    Attributes:
-        name: the name of the service, "" for seconds that the user gave.
-        seconds: the limit in seconds.
-    """
+    """The time limit of a service; the name is "" for seconds that the user gave."""
 
     name: str
     seconds: float
@@ -45,9 +40,6 @@ def service_limit(text: str) -> ServiceLimit:
 
     >>> print(service_limit("lambda"), service_limit("30"))
     lambda (15 min) 30 s
-
-    Raises:
-        ArgumentTypeError: `text` is neither.
     """
     if text in SERVICES:
         return ServiceLimit(text, SERVICES[text])
@@ -62,10 +54,7 @@ def service_limit(text: str) -> ServiceLimit:
 class Fit(NamedTuple):
     """The comparison of a program with a limit.
 
-    Attributes:
-        limit: the limit.
-        fits: whether the program always ends within the limit.
-        reason: a sentence without its subject, the program; after a semicolon, the advice.
+    `reason` is a sentence without its subject, the program; advice follows a semicolon.
     """
 
     limit: ServiceLimit

@@ -34,7 +34,6 @@ def full(pieces: Iterable[Piece]) -> Iterator[str]:
 
 
 def explanation(finding: Finding) -> Iterator[str]:
-    """Write the lines of an explanation."""
     mistake = finding.explanation
     yield f"{head(finding)} {mistake.sentence}  [{mistake.code}]\n"
     source = finding.line.strip()
@@ -136,7 +135,6 @@ def sarif(pieces: Iterable[Piece]) -> Iterator[str]:
 
 
 def rule(name: str, finding: Finding | None) -> dict[str, object]:
-    """Describe a rule of a SARIF document."""
     if finding is None:
         return {"id": name}
     page = pages()[finding.explanation.code]

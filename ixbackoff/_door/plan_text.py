@@ -65,12 +65,7 @@ def as_text(planned: Planned) -> str:
 
 
 def as_json(planned: Planned) -> str:
-    """Write a plan as JSON, with `null` for numbers that are infinite or not known before the run.
-
-    >>> from ixbackoff import N1, Log, at, plan
-    >>> json.loads(as_json(Planned("page", plan(at(N1).retry(Log("try"))), [])))["rungs"][1]
-    {'rung': 0, 'tries': 1, 'wait_seconds': None, 'when': '', 'takes': 0.0, 'begins': 1.0}
-    """
+    """Write a plan as JSON, with `null` for infinite numbers and those that only the run knows."""
     known = planned.plan
     return json.dumps(
         {
@@ -100,5 +95,4 @@ def as_json(planned: Planned) -> str:
 
 
 def finite_or_none(number: float | None) -> float | None:
-    """Return a number if JSON can write it, else `None`."""
     return number if number is not None and isfinite(number) else None

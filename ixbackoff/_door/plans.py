@@ -24,7 +24,6 @@ FORMATS: dict[str, Callable[[Planned], str]] = {
 
 
 def parsed(words: list[str]) -> Namespace:
-    """Parse the command line."""
     words, given = finding.arguments_apart(words)
     parser = Parser(
         prog="ixbackoff plan",
@@ -64,7 +63,6 @@ def parsed(words: list[str]) -> Namespace:
 
 
 def main(words: list[str]) -> int:
-    """Print the plan of a program; return 1 if it does not fit a limit."""
     args = parsed(words)
     found: finding.Found = args.program
     try:

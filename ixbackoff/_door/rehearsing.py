@@ -37,19 +37,12 @@ def outcomes(text: str) -> list[Any]:
 
     >>> outcomes("503,429:30,ok:7")
     [ServerError(503, None), Throttled(30.0), 7]
-
-    Raises:
-        ArgumentTypeError: a part is not an outcome.
     """
     return [outcome(part.strip()) for part in text.split(",")]
 
 
 def outcome(text: str) -> Any:
-    """Parse one outcome: an answer, or the exception to raise.
-
-    Raises:
-        ArgumentTypeError: `text` is not an outcome.
-    """
+    """Parse one outcome: an answer, or the exception to raise."""
     what, lasting, seconds = text.partition("@")
     kind, _, rest = what.partition(":")
     try:

@@ -21,13 +21,7 @@ from .stderr_log import logged, with_notes
 
 
 def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Namespace:
-    """Parse the words before `--`.
-
-    Args:
-        words: the words.
-        of_shell: whether to run a shell command, on the rung that the first word names.
-        given: the arguments of the function that makes the program.
-    """
+    """Parse the words before `--`, which name a rung if `of_shell`, and else a program."""
     parser = Parser(
         prog="ixbackoff run",
         usage="ixbackoff run MODULE:PROGRAM [options] [-- ARGUMENT ...]\n"
@@ -86,7 +80,6 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
 
 
 def main(words: list[str]) -> int:
-    """Run a program, or a shell command; return the exit status."""
     before, given = finding.arguments_apart(words)
     if shell.is_meant(before, len(before) < len(words)):
         return shell.run(parsed(before, of_shell=True), tuple(words[len(before) + 1 :]))
@@ -112,7 +105,6 @@ def main(words: list[str]) -> int:
 
 
 def run(found: finding.Found, interpreter: Any, options: dict[str, Any]) -> Any:
-    """Run a program for real, in an event loop if it needs one, and return its value."""
     awaits = CallAsync in plan(found.program, options["schedule"]).commands.kinds
     if not awaits and not isinstance(interpreter, AsyncInterpreter):
         handlers: Any = live()

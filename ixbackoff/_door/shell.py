@@ -53,15 +53,6 @@ class CommandFailed(Transient):
 
 
 def rung(text: str) -> Any:
-    """Parse the name of a rung.
-
-    >>> from ixbackoff import N3
-    >>> rung("N3") is N3
-    True
-
-    Raises:
-        ArgumentTypeError: `text` is not the name of a rung.
-    """
     if is_rung(f"N{text}"):
         raise ArgumentTypeError(
             f"{text} is not a rung: write N{text}, which waits {text} times at most"
@@ -72,7 +63,6 @@ def rung(text: str) -> Any:
 
 
 def is_rung(text: str) -> bool:
-    """Return whether a text is the name of a rung."""
     return text == "FOREVER" or text in {f"N{number}" for number in range(rungs.DEEPEST + 1)}
 
 
@@ -91,9 +81,6 @@ def statuses(text: str) -> frozenset[int]:
 
     >>> sorted(statuses("75,1-3,SIGKILL"))
     [1, 2, 3, 75, 137]
-
-    Raises:
-        ArgumentTypeError: a part is not the exit status of a failure.
     """
     found: set[int] = set()
     for part in map(str.strip, text.split(",")):
@@ -113,17 +100,12 @@ def statuses(text: str) -> frozenset[int]:
 
 
 def failed_status(text: str) -> int:
-    """Parse one exit status; return 0 if `text` is not the status of a failure.
-
-    >>> failed_status("75"), failed_status("256"), failed_status("-1")
-    (75, 0, 0)
-    """
+    """Parse one exit status; return 0 if `text` is not the status of a failure."""
     number = int(text) if text.isdecimal() and len(text) <= len(str(HIGHEST)) else 0
     return number if number <= HIGHEST else 0
 
 
 def add_options(parser: Parser) -> None:
-    """Add the options of a shell command."""
     commands = parser.add_argument_group("options for a shell command")
     commands.add_argument(
         "--on",
@@ -135,7 +117,6 @@ def add_options(parser: Parser) -> None:
 
 
 def run(args: Namespace, command: tuple[str, ...]) -> int:
-    """Run a command on a ladder; return the exit status of its last try."""
     if not command:
         named = rungs.name_of(rungs.reflect(args.what))
         print(f"give the command: ixbackoff run {named} -- COMMAND ...", file=sys.stderr)
@@ -173,13 +154,6 @@ def run(args: Namespace, command: tuple[str, ...]) -> int:
 
 
 def execute(command: Shell) -> None:
-    """Run a command to its end.
-
-    Raises:
-        NotStarted: the command cannot be run.
-        CommandFailed: the exit status is not 0.
-        TimeoutError: the time limit is over.
-    """
     end = performed(command.words, time_limit())
     if end.late:
         raise TimeoutError

@@ -15,11 +15,7 @@ LOGGER = logging.getLogger("ixbackoff")
 
 @contextmanager
 def logged(ends: bool = True) -> Generator[None]:
-    """Write the log of runs in this block to standard error, unless logging is configured.
-
-    Args:
-        ends: whether to log the ends of runs, and not only their waits.
-    """
+    """Log the waits, and the `ends`, of runs to standard error, unless logging is configured."""
     if LOGGER.hasHandlers():
         yield
         return

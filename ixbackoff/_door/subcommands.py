@@ -6,12 +6,9 @@ from typing import NamedTuple
 
 
 class Subcommand(NamedTuple):
-    """A subcommand.
+    """A module with `main(arguments: list[str]) -> int`, imported when the subcommand runs.
 
     Attributes:
-        module: the module with its `main(arguments: list[str]) -> int`, which is imported only
-            when the subcommand runs.
-        summary: one line for `ixbackoff --help`.
         extra: the extra that installs its further packages, if it needs any.
     """
 

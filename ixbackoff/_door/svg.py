@@ -48,16 +48,11 @@ STYLE = """
 
 
 class Axis(NamedTuple):
-    """The axis of time.
-
-    Attributes:
-        span: its length in seconds.
-    """
+    """The axis of time, from 0 to `span` seconds."""
 
     span: float
 
     def x(self, seconds: float) -> float:
-        """Return the x coordinate of a time."""
         return LEFT + (WIDTH - LEFT - RIGHT) * seconds / self.span
 
     def ticks(self) -> list[float]:
@@ -67,12 +62,7 @@ class Axis(NamedTuple):
 
 
 def as_svg(planned: Planned) -> str:
-    """Draw a plan: tries are dots, waits are lines, and a limit is a vertical line.
-
-    >>> from ixbackoff import N1, Log, at, plan
-    >>> as_svg(Planned("page", plan(at(N1).retry(Log("try"))), []))[:38]
-    '<svg xmlns="http://www.w3.org/2000/svg'
-    """
+    """Draw a plan: tries are dots, waits are lines, and a limit is a vertical line."""
     known = planned.plan
     ends = [rung.begins + (rung.takes or 0.0) + (rung.wait_seconds or 0.0) for rung in known.rungs]
     last = max([*ends, 1e-3])
@@ -138,7 +128,6 @@ def key(planned: Planned) -> Iterator[tuple[str, str]]:
 
 
 def scale(axis: Axis, top: float, bottom: float) -> Iterator[str]:
-    """Draw the axis of time."""
     for seconds in axis.ticks():
         x = axis.x(seconds)
         label = spoken(seconds) if seconds else "0 s"
@@ -154,7 +143,6 @@ def scale(axis: Axis, top: float, bottom: float) -> Iterator[str]:
 
 
 def drawn_rung(axis: Axis, y: float, rung: PlannedRung, below: PlannedRung | None) -> Iterator[str]:
-    """Draw a rung: its tries, and the wait that leads down from it."""
     yield f'<line class="row" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" y1="{y:g}" y2="{y:g}"/>'
     yield f'<text x="12" y="{y + 5:g}">N{rung.rung}</text>'
     takes = rung.takes or 0.0
@@ -204,7 +192,6 @@ def dots(axis: Axis, y: float, rung: PlannedRung) -> Iterator[str]:
 
 
 def drawn_limit(axis: Axis, bottom: float, number: int, fit: Fit) -> Iterator[str]:
-    """Draw a limit as a vertical line, and write whether the program fits."""
     y = TOP + 18 * number
     words = escape(str(fit.limit))
     if fit.limit.seconds > axis.span:

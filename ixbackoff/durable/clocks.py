@@ -13,14 +13,10 @@ AGE = 60.0  # seconds after which the database is queried again
 
 
 def left(wait: Mapping[str, Any], now: float) -> float:
-    """Return the remaining seconds of a wait, negative if it is over.
+    """Return the remaining seconds of a wait, given its entry; negative if the wait is over.
 
     Before a reboot of the machine on which the wait began, the boot clock decides. After a reboot,
-    or on another machine, the shared clock decides, but never for more than the whole wait.
-
-    Args:
-        wait: the entry of the wait.
-        now: the seconds since the epoch, on the clock that all workers share.
+    or on another machine, the shared clock, `now`, decides, for at most the whole wait.
     """
     boot = since_boot()
     if boot.id and boot.id == wait["boot"]:
@@ -39,11 +35,7 @@ def elapsed() -> float:
 class DatabaseClock:
     """The clock of a database, which all workers share, in seconds since the epoch.
 
-    The database is queried at most once a minute; in between, and during its outages,
-    `time.monotonic` counts.
-
-    Args:
-        ask: reads the clock of the database.
+    `ask` reads it at most once a minute; in between, and during outages, `time.monotonic` counts.
     """
 
     def __init__(self, ask: Callable[[], float]) -> None:

@@ -37,7 +37,6 @@ class Held(NamedTuple):
     """The right of a process to perform a run: the lock that it held when it took the run.
 
     Attributes:
-        lock: the lock.
         generation: the number of locks that the process had lost before.
         over: set once the process has lost the lock or shuts down.
     """
@@ -51,7 +50,6 @@ class RunHost(Protocol):
     """The worker that performs a segment.
 
     Attributes:
-        store: the database of the runs.
         threads: a semaphore that limits the handlers that run concurrently.
         hold: the longest wait, in seconds, that is not parked.
     """
@@ -66,13 +64,7 @@ class RunHost(Protocol):
 
 
 class SegmentJournal:
-    """The journal of a run during one segment.
-
-    Args:
-        host: the worker.
-        start: the run, as it was started.
-        number: the number of the segment, from 0.
-        held: the right to perform the run, which the worker may lose.
+    """The journal of a run during one segment; segments are numbered from 0.
 
     Attributes:
         entries: the entries by their places.
@@ -92,7 +84,6 @@ class SegmentJournal:
 
     @classmethod
     async def loaded(cls, host: RunHost, start: NewRun, number: int, held: Held) -> SegmentJournal:
-        """Read the journal, and begin the segment."""
         made = cls(host, start, number, held)
         await made.in_thread(made.load)
         return made
@@ -115,11 +106,7 @@ class SegmentJournal:
         self.began = self.entries[BEGIN]["now"]
 
     def check_owned(self) -> None:
-        """Check that this task still owns the segment.
-
-        Raises:
-            RunLost: another task has begun the segment again, or the run was paused.
-        """
+        """Raise RunLost if another task has begun the segment again, or the run was paused."""
         owner = owner_of(self.run, self.number)
         if not self.insist(partial(self.host.store.owned, self.run, self.number, owner)):
             lost = self.taken_away()
@@ -131,21 +118,13 @@ class SegmentJournal:
         return self.held.over.is_set()
 
     def sure(self) -> bool:
-        """Return whether the worker is sure that it still has its lock.
-
-        Raises:
-            RunLost: the worker has lost the lock, or shuts down.
-        """
+        """Return whether the worker is sure of its lock; raise RunLost once `held.over` is set."""
         if self.closing:
             raise RunLost
         return self.held.lock.has_lock()
 
     def insist(self, function: Callable[[], A]) -> A:
-        """Query the database; retry while it fails.
-
-        Raises:
-            RunLost: the worker shuts down.
-        """
+        """Query the database; retry while it fails, and raise RunLost if the worker shuts down."""
         return insist(self.run, outside_of_workflows(function), self.held.over)
 
     def known(self, place: str) -> Entry | None:
@@ -159,7 +138,6 @@ class SegmentJournal:
 
     @property
     def crowded(self) -> bool:
-        """Whether another handler has to wait for a thread."""
         return self.host.threads.locked()
 
     async def in_thread(self, function: Callable[[], A]) -> A:
@@ -206,7 +184,6 @@ class SegmentJournal:
             return DBOS.reserve_step()
 
     def taken_away(self) -> RunLost | Cancelled:
-        """Return the exception that ends the run here: `Cancelled`, if it was, or `RunLost`."""
         found = self.insist(partial(self.host.store.segments, self.run))
         return Cancelled() if any(is_cancelled(one) for one in found) else RunLost()
 
@@ -228,7 +205,6 @@ class SegmentJournal:
             await self.in_thread(lambda: self.keep(after(place), "waited", lambda: over))
 
     def left(self, entry: Entry) -> float:
-        """Return the remaining seconds of a wait, negative if it is over."""
         return left(entry, self.now())
 
 
@@ -236,9 +212,6 @@ class Once:
     """An entry that is made once, although recording it may be retried.
 
     The entry is not made until the worker is sure of its lock.
-
-    Args:
-        journal: the journal of the segment.
     """
 
     def __init__(self, journal: SegmentJournal) -> None:

@@ -21,7 +21,6 @@ class CommandDigest(NamedTuple):
 
     Attributes:
         kind: the name of its class.
-        digest: a text that is equal for equal commands, in every process.
         shown: its `repr`, which shows no secrets of standard commands.
     """
 

@@ -25,13 +25,7 @@ WIDEST = 60  # characters of a column
 
 
 class Listing(NamedTuple):
-    """The output of a command.
-
-    Attributes:
-        rows: the rows, as JSON.
-        columns: the columns of the table, by their keys in a row.
-        failed: the error message, if the command failed.
-    """
+    """The output of a command: rows, the keys of the columns to print, or an error message."""
 
     rows: list[dict[str, Any]]
     columns: tuple[str, ...] = ()
@@ -84,7 +78,6 @@ def forget(store: Store, words: Namespace) -> Listing:
 
 
 def changed(store: Store, run: str, change: Callable[[str], None]) -> Listing:
-    """Change a run, and show its state."""
     if summary_of(store, run) is None:
         return unknown(run)
     change(run)
@@ -107,7 +100,6 @@ WORDS: dict[str, Callable[[Store, Namespace], Listing]] = {
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """Parse the command line."""
     parser = Parser(prog="ixbackoff durable", description="List and change durable runs.")
     parser.add_argument(
         "--database",
@@ -130,7 +122,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def table(listing: Listing) -> str:
-    """Format the rows as a table."""
     lines = [list(listing.columns)]
     lines += [[cell(name, row[name]) for name in listing.columns] for row in listing.rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -142,7 +133,6 @@ def table(listing: Listing) -> str:
 
 
 def cell(name: str, value: Any) -> str:
-    """Format one cell of the table."""
     if name == "began":
         return clock(value)
     text = "-" if value is None else f"N{value}" if name == "rung" else str(value)
@@ -150,12 +140,7 @@ def cell(name: str, value: Any) -> str:
 
 
 def opened(database: str) -> Store:
-    """Open the database of the runs.
-
-    Raises:
-        Misuse: the URL is wrong, the file does not exist, or a newer DBOS made the tables.
-        ConnectionError: the database cannot be reached.
-    """
+    """Open the database of the runs; raise Misuse or ConnectionError if it cannot be used."""
     sqlite = checked_database(database).startswith("sqlite")
     path = file_of(database)
     if sqlite and not Path(path).exists():
@@ -164,7 +149,6 @@ def opened(database: str) -> Store:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; return the exit status."""
     words = parsed(arguments)
     try:
         store = opened(words.database)

@@ -225,11 +225,7 @@ class Engine(Generic[E]):
             raise Misuse(f"This engine is closed, so {consequence}: make another one.")
 
     def result_so_far(self, run: str) -> tuple[bool, Any]:
-        """Return whether a run is over, and its value if it is.
-
-        Raises:
-            Exception: the last failure of the run.
-        """
+        """Return whether a run is over, and its value; raise its last failure."""
         self._check_process()
         status = self.store.last(run)
         if status is None:
@@ -252,7 +248,6 @@ class Engine(Generic[E]):
 
 
 def check_interpreter(interpreter: object) -> None:
-    """Raise Misuse unless the first argument of an engine is an interpreter."""
     if not isinstance(interpreter, Interpreter | AsyncInterpreter):
         raise Misuse(
             f"Engine({interpreter!r}, ...): give an interpreter, and the workflows after it."
@@ -260,11 +255,6 @@ def check_interpreter(interpreter: object) -> None:
 
 
 def by_name(workflows: tuple[object, ...]) -> dict[str, AnyWorkflow]:
-    """Return the workflows by their names.
-
-    Raises:
-        Misuse: there is no workflow, an argument is not a workflow, or two have the same name.
-    """
     named: dict[str, AnyWorkflow] = {}
     for workflow in workflows:
         if not isinstance(workflow, Workflow):
@@ -278,7 +268,6 @@ def by_name(workflows: tuple[object, ...]) -> dict[str, AnyWorkflow]:
 
 
 def check_numbers(hold: object, concurrency: object) -> None:
-    """Raise ValueError if an argument of an engine is out of its bounds."""
     if not isinstance(hold, int | float) or not hold >= 0:
         raise ValueError(f"hold={hold!r}: give seconds, 0 or more.")
     if concurrency is not None and (not isinstance(concurrency, int) or concurrency < 1):

@@ -63,13 +63,9 @@ def current_command() -> CurrentCommand | None:
 
 
 class RunReleased(BaseException):
-    """The end of a run in this process, without clean-up.
+    """The end of a run in this process, without clean-up."""
 
-    Attributes:
-        reason: the reason for observers.
-    """
-
-    reason: Reason = "cancelled"
+    reason: Reason = "cancelled"  # for observers
 
 
 class RunLost(RunReleased):
@@ -77,11 +73,7 @@ class RunLost(RunReleased):
 
 
 class Parked(RunReleased):
-    """A wait so long that no process holds the run during it.
-
-    Args:
-        seconds: the remaining seconds of the wait.
-    """
+    """A wait so long that no process holds the run during it; `seconds` remain of it."""
 
     reason: Reason = "parked"
 
@@ -91,7 +83,6 @@ class Parked(RunReleased):
         self._until = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Return the seconds that now remain of the wait."""
         return max(self._until - time.monotonic(), 0.0)
 
 
@@ -103,7 +94,6 @@ class Journal(Protocol):
     """The store of the entries of one run.
 
     Attributes:
-        run: the id of the run.
         resumed: whether an earlier process began the run.
         began: the start of the run, in seconds since the epoch.
     """
@@ -114,11 +104,10 @@ class Journal(Protocol):
 
     @property
     def closing(self) -> bool:
-        """Whether this process performs no more commands."""
+        """True once this process performs no more commands."""
         raise NotImplementedError
 
     def known(self, place: str) -> Entry | None:
-        """Return the entry at a place, or `None`."""
         raise NotImplementedError
 
     def now(self) -> float:
@@ -131,7 +120,7 @@ class Journal(Protocol):
 
     @property
     def crowded(self) -> bool:
-        """Whether other runs wait for a thread."""
+        """True while other runs wait for a thread."""
         raise NotImplementedError
 
     async def in_thread(self, function: Callable[[], A]) -> A:
@@ -166,12 +155,10 @@ class Line:
     """A sequence of commands: those of a program, or of one effect in `all_of`.
 
     Args:
-        journal: the journal of the run.
         path: the beginning of the places of the commands.
         again: whether the next command may have been performed before.
 
     Attributes:
-        digest: the digest of the current command.
         ons: the `on`s that may be asked of a failure of the current command, innermost last.
         times: the times that deadlines have read since the previous command.
         refused: the number of waits that the budget has refused since the previous command.
@@ -193,11 +180,9 @@ class Line:
 
     @property
     def place(self) -> str:
-        """The place of the current command."""
         return f"{self.path}{self.index}"
 
     def next(self) -> None:
-        """Advance to the next command."""
         self.index += 1
         self.times = []
         self.refused = 0
@@ -222,7 +207,6 @@ class Line:
         return again
 
     def entry(self, **outcome: Any) -> Entry:
-        """Make the entry of the current command."""
         refused = {"r": self.refused} if self.refused else {}
         return {"at": self.place, "c": [*self.digest], "t": self.times, **refused, **outcome}
 

@@ -48,11 +48,7 @@ def insist(
     stop: Event,
     chosen: Callable[[Exception], bool] = is_of_database,
 ) -> A:
-    """Call `function` in this thread, and again while it fails with a chosen exception.
-
-    Raises:
-        RunLost: `stop` was set by the end of a wait.
-    """
+    """Call `function` until it raises no chosen exception; raise RunLost if `stop` is set."""
     k = 0
     while True:
         try:

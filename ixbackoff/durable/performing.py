@@ -114,10 +114,7 @@ async def alone(stream: Stream, line: Line, performer: Performer, run: ProgramRu
 class Performer:
     """The performer of one run: replays the recorded commands, performs and records all others.
 
-    Args:
-        journal: the journal of the run.
-        interpreter: the handlers; they run in threads if the interpreter is not an async one.
-        account: the account with the budget, if there is one.
+    Handlers run in threads if the interpreter is not an async one.
 
     Attributes:
         over: the exception that has ended the run in this process, or `None`.
@@ -181,11 +178,7 @@ class Performer:
             failure = command = None
 
     def read(self, entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
-        """Return the answer or the failure in an entry.
-
-        Raises:
-            Unrecordable: a class in the entry does not exist any more; this ends the run.
-        """
+        """Return the answer or the failure in an entry; end the run if it cannot be decoded."""
         try:
             return read(entry, line)
         except Exception as error:
@@ -251,7 +244,6 @@ class Performer:
             raise
 
     async def performed(self, command: Any, line: Line) -> Any:
-        """Perform and record a command; return the recorded answer."""
         if self.over is not None or self.journal.closing:
             raise RunLost
         try:
@@ -273,7 +265,6 @@ class Performer:
         raise asyncio.CancelledError
 
     async def recorded(self, command: Any, line: Line) -> Any:
-        """Perform a command, record its entry, and return the answer in it."""
         again = line.first_again()
         if command.__class__ is Delay:
             return await self.waited(command, line)
@@ -286,13 +277,11 @@ class Performer:
         return opened(entry, line)
 
     async def keep_async(self, line: Line, make: MakeAsync) -> Entry:
-        """Make an entry on the event loop, and record it unless the run is cancelled."""
         if self.cancelled:
             return await make()
         return await self.journal.keep_async(line.place, line.digest.kind, make)
 
     def keep_here(self, line: Line, make: Make) -> Entry:
-        """Make an entry in this thread, and record it unless the run is cancelled."""
         if self.cancelled:
             return make()
         return self.journal.keep(line.place, line.digest.kind, make)
@@ -473,12 +462,8 @@ class Reached(NamedTuple):
 class Batch:
     """Commands that one thread performs, one after another.
 
-    Handing each command to a thread would take a third as long as recording it.
-
-    Args:
-        performer: the performer of the run.
-        stream: the stream of the commands; only the thread runs it, until the batch is abandoned.
-        line: the line of the commands.
+    Handing each command to a thread would take a third as long as recording it. Only the thread
+    runs the stream, until the batch is abandoned.
     """
 
     def __init__(self, performer: Performer, stream: Stream, line: Line) -> None:
@@ -531,7 +516,6 @@ def opened(entry: Entry, line: Line) -> Any:
 
 
 def read(entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
-    """Return the answer or the failure in an entry."""
     if "a" in entry:
         return decode(entry["a"]), None
     if "x" in entry:
@@ -545,7 +529,6 @@ def read(entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
 
 
 def failed(line: Line, failure: Exception) -> Entry:
-    """Make the entry of a command that has failed."""
     if isinstance(failure, StopIteration | StopAsyncIteration):
         failure = stop_error(failure)
     return line.entry(**judged(line, failure), f=encode_failure(failure))

@@ -45,8 +45,7 @@ from .trusted import check_owner_of, check_rows, check_schema
 LOGGER = getLogger("ixbackoff")
 
 APPLICATION = "ixbackoff"
-DBOS_NAME = "ixbackoff.run"
-"""The name of the DBOS workflow that performs a segment."""
+DBOS_NAME = "ixbackoff.run"  # the name of the DBOS workflow that performs a segment
 VERSION = "ixbackoff-1"
 """The version of the stored format, whatever the version of the programs."""
 
@@ -65,13 +64,7 @@ SERIALIZER = DBOSPortableJSONSerializer
 
 
 class NewRun(NamedTuple):
-    """A run at its start.
-
-    Attributes:
-        workflow: the name of the workflow.
-        given: the arguments, the seed and the fingerprint of the program, as JSON.
-        run: the id of the run.
-    """
+    """A run at its start; `given` has the arguments, the seed and the fingerprint, as JSON."""
 
     workflow: str
     given: dict[str, JSON]
@@ -93,9 +86,6 @@ class RunFailed(Exception):
 
 class Store:
     """The runs in a database.
-
-    Args:
-        database: the URL of the database.
 
     Raises:
         Misuse: the URL is neither one of SQLite nor of PostgreSQL, a newer DBOS made the tables, or
@@ -130,11 +120,7 @@ class Store:
             raise ConnectionError(f"The database {shown} cannot be opened: {said}") from None
 
     def _make_tables(self) -> None:
-        """Make the tables, or migrate those of an older DBOS.
-
-        Raises:
-            Misuse: a newer DBOS made the tables.
-        """
+        """Make the tables, or migrate older ones; raise Misuse if a newer DBOS made them."""
         with suppress(SQLAlchemyError):  # there may be no such database yet
             theirs, mine = table_versions(self._client, self.sqlite)
             if 0 < theirs < mine:
@@ -165,17 +151,11 @@ class Store:
         self._client.enqueue(options_of(start, 0), *start, 0)
 
     def park(self, start: NewRun, segment: int, seconds: float, owner: str) -> None:
-        """Enqueue the next segment of a run, for a later time.
-
-        Args:
-            start: the run at its start.
-            segment: the number of this segment.
-            seconds: the remaining seconds of the wait.
-            owner: the ownership token of this task, see `owner_of`.
+        """Enqueue the segment after `segment`, to begin in `seconds`.
 
         Raises:
-            DBOSWorkflowConflictIDError: this task does not own the segment: the run was cancelled
-                or paused, or another process has it.
+            DBOSWorkflowConflictIDError: `owner` does not own `segment`: the run was cancelled or
+                paused, or another process has it.
         """
         with self.engine().begin() as connection:
             check_owner(self._client, connection, segment_id(start.run, segment), owner)
@@ -183,7 +163,6 @@ class Store:
             self._client.enqueue_in_transaction(connection, options, *start, segment + 1)
 
     def enqueue_all(self, starts: Iterable[NewRun]) -> None:
-        """Enqueue new runs, in one transaction."""
         with self.engine().begin() as connection:
             for start in starts:
                 self._client.enqueue_in_transaction(connection, options_of(start, 0), *start, 0)
@@ -216,7 +195,6 @@ class Store:
         return True
 
     def last(self, run: str) -> WorkflowStatus | None:
-        """Return the last segment of a run, or `None` if there is no such run."""
         segments = self.segments(run)
         return segments[-1] if segments else None
 
@@ -321,12 +299,7 @@ class Store:
     def give_back(self, segment: str, worker: str, owner: str) -> None:
         """Put a segment back in its queue after the database has failed to record its end.
 
-        Do nothing if a worker has taken the segment again, or if it was cancelled.
-
-        Args:
-            segment: the id of the segment.
-            worker: the worker that had the segment.
-            owner: the ownership token of this worker, see `owner_of`.
+        Do nothing if another worker has taken the segment, or if it was cancelled.
         """
         if self.enqueue_one(segment, owner):
             return
@@ -398,7 +371,6 @@ def owner_of(run: str, segment: int) -> str:
 
 
 def options_of(start: NewRun, segment: int, seconds: float | None = None) -> EnqueueOptions:
-    """Return the options with which DBOS enqueues a segment."""
     options: EnqueueOptions = {
         "workflow_name": DBOS_NAME,
         "queue_name": queue_of(start.workflow),
@@ -413,7 +385,6 @@ def options_of(start: NewRun, segment: int, seconds: float | None = None) -> Enq
 
 
 def entry_of(output: Any) -> Entry | None:
-    """Return the entry in the output of a step, or `None`."""
     entry: Entry | None = output if output.__class__ is dict and "at" in output else None
     return entry
 
@@ -436,7 +407,6 @@ def has_no_end(status: WorkflowStatus) -> bool:
 
 
 def failure_of(status: WorkflowStatus) -> BaseException:
-    """Return the last failure of a run, as the program raised it."""
     failure: BaseException = decode(json.loads(data_of(status)["failure"]))
     return failure
 
@@ -466,7 +436,6 @@ def queue_of(workflow: str) -> str:
 
 
 def run_of(segment: str) -> str:
-    """Return the id of the run to which a segment belongs."""
     return segment.partition(SEPARATOR)[0]
 
 
@@ -475,11 +444,6 @@ def segment_id(run: str, segment: int) -> str:
 
 
 def checked_id(run: str) -> str:
-    """Return `run` itself.
-
-    Raises:
-        Misuse: `run` cannot be the id of a run.
-    """
     given: object = run
     if (
         not isinstance(given, str)
@@ -496,11 +460,6 @@ def checked_id(run: str) -> str:
 
 
 def checked_database(database: str) -> str:
-    """Return `database` itself.
-
-    Raises:
-        Misuse: `database` is neither a URL of SQLite nor of PostgreSQL.
-    """
     given: object = database
     kinds = ("sqlite:///", "postgresql://", "postgresql+psycopg://")
     if not isinstance(given, str) or not given.startswith(kinds) or given == "sqlite:///":

@@ -17,8 +17,6 @@ class RunSummary(NamedTuple):
     """The summary of one run.
 
     Attributes:
-        run: its id.
-        workflow: the name of its workflow.
         began: the start of the run, in seconds since the epoch.
         worker: the worker that had it last.
         rung: the number of waits that are left; `None` before the first wait.
@@ -39,7 +37,6 @@ class RecordedCommand(NamedTuple):
     """One command of a run.
 
     Attributes:
-        place: its place.
         shown: its `repr`, without secrets.
         outcome: "answered", "failed: " and the failure, "aborted", or "until " and the
             end of a wait.
@@ -74,7 +71,6 @@ def commands(store: Store, run: str) -> list[RecordedCommand]:
 
 
 def entries_of(store: Store, segments: list[WorkflowStatus]) -> dict[str, Entry]:
-    """Return the entries of a run by their places."""
     return {
         entry["at"]: entry
         for segment in segments
@@ -84,7 +80,6 @@ def entries_of(store: Store, segments: list[WorkflowStatus]) -> dict[str, Entry]
 
 
 def outcome(entry: Entry) -> str:
-    """Describe the outcome of a command."""
     if "due" in entry:
         return f"until {clock(entry['due'])}"
     if "f" in entry:
@@ -93,10 +88,9 @@ def outcome(entry: Entry) -> str:
 
 
 def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
-    """Describe the current activity of a run, or its end."""
     status: str = last.status
     if has_no_end(last):
-        return "waits for the database"
+        return "waiting for the database"
     if status == "ERROR":
         failure: Any = failure_of(last)
         return f"failed: {failure.__class__.__name__}"
@@ -106,23 +100,21 @@ def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
         return "resumed" if is_resumed(last) else "paused"
     if status == "DELAYED":
         until = clock((last.delay_until_epoch_ms or 0) / 1000)
-        return f"waits until {until}, parked"
+        return f"waiting until {until}, parked"
     if status == "ENQUEUED":
         return "queued"
     if status == "PENDING" and entries:
         return after_entry(entries[-1])
-    return OVER.get(status, "begins")
+    return OVER.get(status, "starting")
 
 
 def after_entry(entry: Entry) -> str:
-    """Describe the activity of a run after its last entry."""
     if "due" in entry:
-        return f"waits until {clock(entry['due'])}"
-    return f"after {entry['c'][2]}" if "c" in entry else "performs"
+        return f"waiting until {clock(entry['due'])}"
+    return f"after {entry['c'][2]}" if "c" in entry else "performing"
 
 
 def clock(epoch: float) -> str:
-    """Format a time of day, with the date if it is not today."""
     moment, today = time.localtime(epoch), time.localtime()
     same = moment[:3] == today[:3]
     return time.strftime("%H:%M:%S" if same else "%Y-%m-%d %H:%M:%S", moment)

@@ -14,16 +14,11 @@ import sqlalchemy
 from .._words.commands import Misuse
 
 SERIALIZATION = "portable_json"
-FILES = ("", "-wal", "-journal", "-shm")
-"""The suffixes of the files that SQLite reads."""
+FILES = ("", "-wal", "-journal", "-shm")  # the suffixes of the files that SQLite reads
 
 
 def check_owner_of(path: str) -> None:
-    """Check that the files of a database of SQLite belong to this user, if they exist.
-
-    Raises:
-        Misuse: a file belongs to another user.
-    """
+    """Raise Misuse if a file of a database of SQLite belongs to another user."""
     for ending in FILES if hasattr(os, "geteuid") else ():
         with suppress(FileNotFoundError):
             if os.stat(path + ending).st_uid != os.geteuid():

@@ -28,8 +28,6 @@ class UnperformedRuns:
     performs no command, because it does not own the run any more.
 
     Args:
-        store: the database of the runs.
-        worker: the id of this worker.
         taken: returns whether a task has a run.
     """
 
@@ -42,7 +40,6 @@ class UnperformedRuns:
         Thread(target=self._work, daemon=True).start()
 
     def close(self) -> None:
-        """End the thread."""
         self._stopped.set()
 
     def _work(self) -> None:

@@ -80,11 +80,6 @@ class Worker:
     """The worker of this process.
 
     Args:
-        interpreter: the interpreter for the commands of all workflows.
-        workflows: the workflows by their names.
-        store: the database of the runs.
-        concurrency: the number of runs of a workflow that are performed concurrently.
-        hold: the longest wait, in seconds, that is not parked.
         ended: notified at the end of each run or segment.
 
     Attributes:
@@ -92,8 +87,6 @@ class Worker:
         generation: the number of locks that were lost.
         over: set once the current lock is lost, or the worker performs no more commands.
         changing: a lock, held while the worker starts or stops DBOS.
-        threads: a semaphore that limits the handlers that run concurrently.
-        run_locks: a lock for each run that a task performs.
 
     Raises:
         Misuse: another process has the lock of the file.
@@ -230,7 +223,6 @@ class Worker:
         self.dbos = None
 
     def close(self) -> None:
-        """Stop performing runs, and release the lock."""
         self.closing = True
         self.over.set()
         with suppress(ValueError):
@@ -295,7 +287,6 @@ class Worker:
 
     @contextmanager
     def abortable(self) -> Generator[None]:
-        """Abort the handler that is called in this block when the worker stops."""
         abort = Abort()
         self.aborts.add(abort)
         token = ABORT.set(abort)

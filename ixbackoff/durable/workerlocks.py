@@ -48,10 +48,6 @@ class FileTaken(Misuse):
 class FileLock:
     """The lock of a file of SQLite, which has one worker; it has the methods of `ServerLock`.
 
-    Args:
-        path: the file.
-        now: the clock of this machine.
-
     Raises:
         FileTaken: another process holds the lock.
         Misuse: the lock file is a link.
@@ -85,7 +81,7 @@ class FileLock:
         return True
 
     def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
-        """Do nothing: there is no other worker."""
+        """There is no other worker to watch."""
 
     def close(self) -> None:
         self._lock.close()
@@ -94,9 +90,6 @@ class FileLock:
 
 class ServerLock:
     """An advisory lock of a PostgreSQL server, in a session of its own.
-
-    Args:
-        store: the database of the runs.
 
     Attributes:
         id: the id of the worker; the database stores it with each run that the worker performs.
@@ -123,7 +116,6 @@ class ServerLock:
             return float(connection.execute(asked).scalar_one())
 
     def now(self) -> float:
-        """Return the seconds since the epoch, on the clock that all workers share."""
         return self._clock()
 
     def has_lock(self) -> bool:

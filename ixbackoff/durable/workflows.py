@@ -54,11 +54,6 @@ class Workflow(Generic[P, A_co, E_co, I]):
         return f"<Workflow {self.name}>"
 
     def build(self, *args: Any, **kwargs: Any) -> tuple[Ladder, Defaults]:
-        """Make the program, and the settings with which it runs.
-
-        Raises:
-            Misuse: the function did not return a program, or its program has a breaker or a `stop`.
-        """
         program: object = self._function(*args, **kwargs)
         if not isinstance(program, Ladder):
             raise Misuse(

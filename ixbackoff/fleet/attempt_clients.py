@@ -19,8 +19,6 @@ from .services.service import Serving
 
 
 class AttemptRetrying(Retrying):
-    """The state that all clients of one attempt share."""
-
     def __init__(
         self, environment: Environment, program: Ladder, tried: Tried, timing: Timing, done: Done
     ) -> None:
@@ -30,7 +28,6 @@ class AttemptRetrying(Retrying):
         self.unused: Final[list[Inside]] = []
 
     def inside(self) -> Inside:
-        """Return the state for the attempts of a try: an unused one, or a new one."""
         return self.unused.pop() if self.unused else Inside([])
 
     def client(self, number: int) -> Running:
@@ -49,7 +46,6 @@ class AttemptClient(TaskPerformer):
         self.log = shared.log()
 
     def begin(self) -> None:
-        """Begin the first try of a run, or the next one after a wait."""
         shared = self._shared
         if self.log is not None:
             self.log.end_wait()

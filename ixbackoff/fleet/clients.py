@@ -22,8 +22,6 @@ IN_STREAM = Inside([Limit(0.0, inf, whole=True)])
 
 
 class Client(TaskPerformer):
-    """A client that performs the stream of a program, or of a branch of `Join`."""
-
     def __init__(
         self, environment: Environment, number: int, make: Callable[[], Stream], done: Done
     ) -> None:
@@ -32,7 +30,6 @@ class Client(TaskPerformer):
         self._done = done
 
     def begin(self) -> None:
-        """Run the program from its beginning."""
         self._task = self._make()
         self.begun = self._environment.events.now
         self.resume(None)

@@ -17,8 +17,6 @@ from .services.service import Request, Serving
 
 
 class CommandRetrying(Retrying):
-    """The state that all clients of one command share."""
-
     def __init__(
         self,
         environment: Environment,
@@ -32,7 +30,7 @@ class CommandRetrying(Retrying):
         self.command: Final[Any] = tried.command
         self.limit: Final = tried.limit
         self.tally: Final = environment.tally
-        self.failed: Final = environment.failed
+        self.count_failure: Final = environment.count_failure
         self.serving: Final = serving
         self.ask: Final = serving.ask
 
@@ -55,7 +53,6 @@ class CommandClient:
         self.log = shared.log()
 
     def begin(self) -> None:
-        """Begin the first try of a run, or the next one after a wait."""
         shared = self._shared
         events, limit = shared.events, shared.limit
         if self.log is not None:
@@ -76,14 +73,13 @@ class CommandClient:
         """Do nothing: no generator is open."""
 
     def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
-        """Take the result of a request."""
         shared = self._shared
         tally = shared.tally
         if failure is None:
             tally.answered += 1
             tally.latency += shared.events.now - request.begun
         else:
-            shared.failed(failure)
+            shared.count_failure(failure)
         if self._asking:
             self._arrived = value, failure
         else:
@@ -104,14 +100,13 @@ class CommandClient:
             shared = self._shared
             shared.serving.abandoned(request)
             late = TimeoutError(f"no answer arrived within {shared.limit:g} s")
-            shared.failed(late)
+            shared.count_failure(late)
             self._record(None, late)
             where = f" ({shared.command.__class__.__name__} was running)"
             exceeded = DeadlineExceeded(f"not done within {shared.limit:g} s{where}")
             shared.end_try(self, None, exceeded)
 
     def _record(self, answer: Any, failure: Exception | None) -> None:
-        """Add the ended command to the trace."""
         trace = self._shared.trace
         if trace is not None:
             trace.append(Performed(self.begun, self._shared.command, answer, failure, self.number))

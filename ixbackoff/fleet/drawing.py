@@ -17,13 +17,7 @@ LINEAR_BELOW = 10  # of a symlog axis
 
 
 class Graph(NamedTuple):
-    """A line of a panel.
-
-    Attributes:
-        x: the horizontal positions of its points.
-        y: the vertical positions.
-        style: its color, dashes and markers, as arguments of matplotlib's `plot`.
-    """
+    """A line of a panel; `style` has arguments of matplotlib's `plot`."""
 
     x: Sequence[float]
     y: Sequence[float]
@@ -37,9 +31,7 @@ class Panel(NamedTuple):
         label: the name of the vertical axis.
         lines: the lines by their names in the legend.
         x: the name of the horizontal axis.
-        title: the text above the panel.
         scale: the scale of the vertical axis: "linear", "log" or "symlog".
-        x_scale: the scale of the horizontal axis.
         limits: the ends of the vertical axis; `None`: the least or greatest value of the data.
         outage: the name of an outage in the legend, and the seconds at which it begins and ends.
     """
@@ -55,12 +47,10 @@ class Panel(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A picture.
+    """A grid of panels.
 
     Attributes:
-        headline: the sentence above it.
         panels: its panels, row by row.
-        inches: width and height.
         legend: the greatest number of columns in the legend.
         shared: whether all panels share the horizontal axis, and the panels of a row the vertical
             axis.
@@ -79,19 +69,7 @@ def by_second(values: Sequence[float], number: int) -> Graph:
 
 
 def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
-    """Draw a picture into a folder, and return its files.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> panel = Panel("requests", {"fixed": by_second([3, 5, 8], 0)})
-    >>> with TemporaryDirectory() as folder:
-    ...     files = draw(Picture("More and more requests", [[panel]]), "requests", Path(folder))
-    >>> [file.name for file in files]
-    ['requests.png', 'requests.svg']
-
-    Args:
-        picture: the picture.
-        name: the name of the files, without the suffix.
-        folder: the folder of the files; it is created if it is missing.
+    """Draw a picture as `folder/name.png` and `.svg`; create the folder if it is missing.
 
     Raises:
         ImportError: matplotlib is missing; the message names the extra to install.
@@ -145,12 +123,7 @@ def draw_panel(plot: Any, panel: Panel) -> None:
 
 
 def pictured(draw_into: Callable[[Path], Iterable[Path]], folder: Path | None) -> int:
-    """Draw if a folder is given; print the files or the error, and return the exit status.
-
-    >>> pictured(lambda folder: [folder / "waits.svg"], Path("pictures"))
-    pictures/waits.svg
-    0
-    """
+    """Draw if a folder is given; print the files or the error, and return the exit status."""
     if folder is None:
         return 0
     try:

@@ -17,16 +17,12 @@ from .services.service import Serving
 
 
 class Running(Protocol):
-    """A client, which runs its program again and again.
-
-    Attributes:
-        number: the number of the client.
-    """
+    """A client, which runs its program again and again."""
 
     number: int
 
     def begin(self) -> None:
-        """Run the program from its beginning."""
+        """Begin a run, or its next try after a wait."""
 
     def close(self) -> None:
         """Close the generators of the client, at the end of the simulation."""
@@ -40,12 +36,8 @@ class Environment:
     """The state that all clients share.
 
     Attributes:
-        events: the clock.
-        services: the service of each kind of command.
         handlers: the handlers of the kinds that are answered immediately.
-        tally: the counts.
         from_start: whether a wait is measured from the start of the try before it.
-        trace: the trace, or `None`.
     """
 
     def __init__(
@@ -87,8 +79,7 @@ class Environment:
             f"services | instantly({kind.__name__}.handled_by(...))."
         )
 
-    def failed(self, failure: BaseException) -> None:
-        """Count a request that has failed."""
+    def count_failure(self, failure: BaseException) -> None:
         self.tally.failed += 1
         if isinstance(failure, TimeoutError):
             self.tally.late += 1
@@ -105,11 +96,7 @@ def standard(events: Events) -> Handlers:
 
 
 def checked_program(program: Any) -> Ladder:
-    """Return `program` if it can run.
-
-    Raises:
-        Misuse: `program` is not a program, or is open.
-    """
+    """Return `program`; raise Misuse if it is something else, or is open."""
     if not isinstance(program, Ladder):
         raise Misuse(
             f"{program!r} is not a program: give at(...)..., or a function that returns a program."
@@ -123,11 +110,6 @@ def checked_program(program: Any) -> Ladder:
 
 
 def checked_budget(budget: object) -> RetryBudget:
-    """Return `budget` if it is a budget.
-
-    Raises:
-        Misuse: `budget` is something else.
-    """
     if not isinstance(budget, RetryBudget):
         raise Misuse(f"budget= returned {budget!r}: give a function that returns a RetryBudget.")
     return budget

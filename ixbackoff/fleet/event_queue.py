@@ -62,7 +62,7 @@ class Events:
 
     @property
     def empty(self) -> bool:
-        """Whether no event is left."""
+        """True if no event is left."""
         return not (self._near or self._slices)
 
     def at(self, when: float, action: Action, argument: Any = None) -> None:

@@ -20,7 +20,6 @@ def add_seeds(parser: ArgumentParser, default: int = 1, text: str = "the number 
 
 
 def add_picture(parser: ArgumentParser) -> None:
-    """Add the flag of the folder for pictures."""
     add_flags(
         parser,
         [Flag("picture", None, Path, "also draw into this folder; needs matplotlib", "FOLDER")],

@@ -29,11 +29,6 @@ EXPERIMENTS = {
 
 
 def usage() -> str:
-    """Return the list of all commands.
-
-    >>> print(usage().splitlines()[0])
-    usage: ixbackoff fleet COMMAND ...; COMMAND --help tells more.
-    """
     lines = [
         "usage: ixbackoff fleet COMMAND ...; COMMAND --help tells more.",
         *[f"  {name:12}{what}" for name, (_, what) in COMMANDS.items()],
@@ -43,7 +38,6 @@ def usage() -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command, and return the exit status."""
     open_streams()
     try:
         status = run_command(sys.argv[1:] if arguments is None else arguments)
@@ -61,7 +55,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run_command(words: list[str]) -> int:
-    """Run the command named by the first word, and return its exit status."""
     if words and words[0] in ("-h", "--help"):
         print(usage())
         return 0

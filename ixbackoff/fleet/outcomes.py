@@ -111,7 +111,6 @@ class Tally:
         self.begin()
 
     def begin(self) -> None:
-        """Set the counts to 0."""
         self.asked = self.answered = self.failed = self.late = self.well = self.gave_up = 0
         self.latency = 0.0
 

@@ -26,11 +26,7 @@ ASKING: Any = object()
 
 
 class Inside(InAttempt):
-    """The state of the attempts of a client.
-
-    Attributes:
-        callers: the tasks that wait for the result of an inner one.
-    """
+    """The state of a client's attempts; `callers` are the tasks that wait for inner ones."""
 
     __slots__ = ("callers",)
 
@@ -61,7 +57,6 @@ class TaskPerformer(ABC):
     It works like the machine, except that a command may be answered at a later event.
 
     Attributes:
-        number: the number of the client.
         begun: the start of the current try, or, in a wait, of the last try.
     """
 
@@ -76,11 +71,7 @@ class TaskPerformer(ABC):
 
     @abstractmethod
     def seconds_left(self, command: Command[Any]) -> float | None:
-        """Return the seconds that `command` may take now; `None` if nothing limits it.
-
-        Raises:
-            Expired: no seconds are left.
-        """
+        """Return the seconds left for `command`, or `None`; raise Expired if there are none."""
 
     @abstractmethod
     def branches(self, command: Together) -> Branches:
@@ -123,7 +114,6 @@ class TaskPerformer(ABC):
         return failure if failure is None else raisable(failure)
 
     def close(self) -> None:
-        """Close the task and its branches."""
         task, waits_for = self._task, self._waits_for
         self._task = self._waits_for = None
         if isinstance(waits_for, Branches):
@@ -190,7 +180,6 @@ class TaskPerformer(ABC):
     def arrived(
         self, command: Command[Any], begun: float, value: Any, failure: BaseException | None
     ) -> None:
-        """Take the result of a command."""
         self._waits_for = None
         if self._arrived is not None:
             self._arrived = value, failure
@@ -198,14 +187,13 @@ class TaskPerformer(ABC):
             self.resume(value, self.record(command, begun, value, failure))
 
     def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
-        """Take the result of a request."""
         environment = self._environment
         if failure is None:
             tally = environment.tally
             tally.answered += 1
             tally.latency += environment.events.now - request.begun
         else:
-            environment.failed(failure)
+            environment.count_failure(failure)
         if self._arrived is not None:
             self._arrived = value, failure
         elif failure is None and environment.trace is None:
@@ -237,14 +225,12 @@ class TaskPerformer(ABC):
             self._arrived = answer, None
 
     def _join(self, command: Together, left: float | None) -> None:
-        """Perform concurrent effects within `left` seconds."""
         LEFT.set(None if left is None else Left(left))
         branches = self._waits_for = self.branches(command)
         LEFT.set(None)
         branches.begin()
 
     def ask_in_time(self, command: Command[Any], serving: Serving) -> None:
-        """Ask a service within the seconds that are left."""
         try:
             left = self.seconds_left(command)
         except Expired as error:
@@ -269,6 +255,5 @@ class TaskPerformer(ABC):
             )
 
     def abandon(self, request: Request) -> None:
-        """Abandon a request."""
         request.over = True
         self._environment.services[request.command.__class__].abandoned(request)

@@ -60,7 +60,6 @@ def program(text: str) -> Any:
 
 
 def interpreter(text: str) -> Interpreter[Any]:
-    """Import an interpreter."""
     named: Interpreter[Any] = imported(text)
     given: object = named
     if isinstance(given, AsyncInterpreter):
@@ -71,11 +70,6 @@ def interpreter(text: str) -> Interpreter[Any]:
 
 
 def outage(text: str) -> Outage:
-    """Read an outage: its start and its length.
-
-    >>> outage("15:20")
-    Outage(start=15.0, length=20.0)
-    """
     start, _, length = text.partition(":")
     try:
         return Outage(float(start), float(length))
@@ -84,11 +78,6 @@ def outage(text: str) -> Outage:
 
 
 def breaker(text: str) -> Callable[[], CircuitBreaker]:
-    """Read a circuit breaker: the arguments `failures`, `within` and `open_for`.
-
-    >>> breaker("5:10:30")()
-    <CircuitBreaker: closed, opens for 30 s after 5 failures within 10 s>
-    """
     failures, _, seconds = text.partition(":")
     within, _, open_for = seconds.partition(":")
     try:
@@ -105,7 +94,6 @@ def breaker(text: str) -> Callable[[], CircuitBreaker]:
 
 
 def service(words: Namespace) -> Service:
-    """Return the service that the command line describes."""
     if words.service == "post":
         return SlowingServer(backlog=words.backlog)
     if words.service == "channel":
@@ -157,7 +145,6 @@ FLAGS = (
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """Read the command line."""
     parser = Parser(
         prog="ixbackoff fleet simulate",
         description="Let many clients run a program of yours, in virtual time, against a modelled "
@@ -211,7 +198,6 @@ def each(make: Callable[[], T], shared: bool) -> Callable[[int], T]:
 
 
 def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = None) -> Outcome:
-    """Run the simulation that the command line describes, and return its outcome."""
     given = program_of(words.program)
     handlers = words.answers or (NOTHING if given is not words.program else None)
     services: Served[Any] = Answering(service(words), handlers).serves(Command)
@@ -248,12 +234,7 @@ EVERY = 0.05  # seconds of real time between two updates of the line
 
 @contextmanager
 def live() -> Generator[Callable[[int, Second], None] | None]:
-    """Yield a function that shows each second in a line of the terminal; `None` if there is none.
-
-    >>> with live() as watch:  # stderr may be a terminal here or not
-    ...     print(watch is None or callable(watch))
-    True
-    """
+    """Yield a function that shows each second in a line of the terminal, or `None` without one."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -282,7 +263,6 @@ def live() -> Generator[Callable[[int, Second], None] | None]:
 
 
 def picture(outcome: Outcome, stopped: Outage) -> Picture:
-    """Return a picture of requests and runs, the load of the service, and its latency."""
     seconds, gray = outcome.seconds, ("the service is stopped", stopped.span)
     rates = {
         "requests": by_second([second.asked for second in seconds], 0),
@@ -313,7 +293,6 @@ def numbers_of(arguments: list[str] | None, seed: int) -> Numbers:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the simulation, print its report, and return the exit status."""
     words = parsed(arguments)
     try:
         if words.seeds > 1:

@@ -36,10 +36,7 @@ class Report:
         second: the number of that second.
         recovered: the seconds from the end of the outage to the recovery; `None` without one.
         unserved: the share of the clients that had a failed run.
-        clients: the number of clients.
         gave_up: the share of the runs that failed.
-        runs: the number of runs that ended.
-        events: the number of events.
     """
 
     def __init__(self, outcome: Outcome, stopped: Outage) -> None:
@@ -60,7 +57,6 @@ class Report:
         self.events = outcome.events
 
     def text(self) -> str:
-        """Return the report as lines of text."""
         if self.recovered is not None:
             recovery = f"after {self.recovered:.0f} s"
         elif self.before:
@@ -81,7 +77,6 @@ class Report:
         )
 
     def numbers(self) -> Numbers:
-        """Return the numbers that depend on the seed."""
         return {
             "goodput before the outage, runs/s": self.before,
             "goodput after it, runs/s": self.after,

@@ -33,7 +33,6 @@ class Tried(NamedTuple):
     """The effect of a program `at(rung).retry(effect)`.
 
     Attributes:
-        effect: the effect.
         chosen: decides whether a failure is retried.
         command: the only command of the effect; `None` if it is more than one command.
         limit: the seconds for each try of that command; `None` for no limit.
@@ -46,14 +45,7 @@ class Tried(NamedTuple):
 
 
 def tried(program: Ladder) -> Tried | None:
-    """Return the effect that `program` retries; `None` if the program does anything else.
-
-    >>> from ixbackoff import N3, Log, at, do
-    >>> tried(at(N3).retry(do(Log("hello")).limit(2))).limit
-    2.0
-    >>> tried(at(N3).do(Log("hello")).end()) is None
-    True
-    """
+    """Return the effect that `program` retries; `None` if the program does anything else."""
     step = only_step(program)
     if step.__class__ is not RetryStep or not isinstance(step, RetryStep):
         return None
@@ -74,13 +66,11 @@ def unwrapped(effect: Any) -> Any:
 
 
 def only_step(steps: Chain) -> Step | None:
-    """Return the step of a chain that has one; else `None`."""
     found = steps._flat or steps.steps()
     return found[0] if len(found) == 1 else None
 
 
 def as_attempt(effect: Any) -> Chain:
-    """Return an attempt that performs `effect`."""
     return effect if isinstance(effect, Chain) else chain(Chain, None, DoStep(effect))
 
 
@@ -99,7 +89,6 @@ def task_of(attempt: Chain, inside: InAttempt) -> Task:
 
 
 def in_time(with_limit: Limited, inside: InAttempt) -> Task:
-    """Return the task of an effect with a limit."""
     effect = unwrapped(with_limit.chain)
     attempt = issubclass(effect.__class__, Chain)
     asked = Enter(task_of(effect, inside)) if attempt else performed(effect, inside)
@@ -107,17 +96,12 @@ def in_time(with_limit: Limited, inside: InAttempt) -> Task:
 
 
 def failed(error: Exception) -> Task:
-    """Return a task that fails with `error`."""
     yield from ()
     raise error
 
 
 class RunLog:
-    """The waits of one run, for the trace and for the note on its last failure.
-
-    Attributes:
-        wait: the current wait, or `None`.
-    """
+    """The waits of one run, for the trace and for the note on its last failure."""
 
     __slots__ = ("_count", "_seconds", "_top", "_trace", "wait")
 
@@ -129,25 +113,18 @@ class RunLog:
         self.wait: Performed | None = None
 
     def begin_wait(self, client: int, now: float, seconds: float, failure: Any) -> None:
-        """Record the beginning of a wait, which ends on the next rung."""
         wait = delay(seconds, number_after(self._top, self._count), failure)
         self.wait = Performed(now, wait, None, None, client)
         self._count += 1
         self._seconds += seconds
 
     def end_wait(self) -> None:
-        """Add the current wait, if there is one, to the trace."""
         if self.wait is not None:
             self._trace.append(self.wait)
             self.wait = None
 
     def end(self, failure: BaseException | None, chosen: Predicate | None) -> None:
-        """Add to the last failure of a run the note that counts its tries and waits.
-
-        Args:
-            failure: the failure, or `None`.
-            chosen: the predicate that decided against a retry, or `None`.
-        """
+        """Note tries and waits on a last failure; `chosen`, if given, decided against a retry."""
         if failure is None:
             return
         reason: Reason = "gave up"
@@ -205,7 +182,6 @@ class Retrying(ABC):
         """Make a client."""
 
     def log(self) -> RunLog | None:
-        """Return the log of a new run, if there is a trace."""
         return None if self.trace is None else RunLog(self.top, self.trace)
 
     def end_try(self, client: Trying, value: Any, failure: BaseException | None) -> None:

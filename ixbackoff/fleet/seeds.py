@@ -96,7 +96,6 @@ def each_seed(
 
 
 def pool(workers: int) -> AbstractContextManager[Executor]:
-    """Return worker processes."""
     # some platforms have no processes
     from .worker_pool import worker_pool
 
@@ -106,12 +105,11 @@ def pool(workers: int) -> AbstractContextManager[Executor]:
 def here(
     function: Callable[[int], R], seeds: Iterable[int], keep: Callable[[int, R], None]
 ) -> None:
-    """Call the function with each seed in this process; pass each result to `keep`."""
     for seed in seeds:
         try:
             result = function(seed)
         except Exception as error:
-            error.add_note(named(seed))
+            error.add_note(note_of(seed))
             raise
         keep(seed, result)
 
@@ -123,15 +121,7 @@ def elsewhere(
     keep: Callable[[int, R], None],
     own: bool = False,
 ) -> None:
-    """Call the function with each seed in the workers of an executor; pass results to `keep`.
-
-    Args:
-        function: the function.
-        seeds: the seeds.
-        workplace: the executor, open during its block.
-        keep: called with each seed and its result.
-        own: whether the executor is that of `pool`.
-    """
+    """Call the function in the workers of an executor, which is that of `pool` if `own`."""
     futures: dict[Future[R | Failed], int] = {}
     try:
         with workplace as executor:
@@ -144,7 +134,7 @@ def elsewhere(
                 with carrying(seed):
                     result = future.result()
                 if isinstance(result, Failed):
-                    result.error.add_note(named(seed))
+                    result.error.add_note(note_of(seed))
                     result.error.add_note(f"{NOTE} in a worker:\n{result.where}")
                     raise result.error
                 keep(seed, result)
@@ -170,22 +160,14 @@ def completed(futures: Iterable[Future[A]], own: Executor | None) -> Iterator[Fu
 
 
 class Failed(NamedTuple):
-    """The failure of the function in a worker.
-
-    Attributes:
-        error: its exception.
-        where: the traceback as text, because pickle drops it.
-    """
+    """The exception of the function in a worker, and its traceback as text: pickle drops it."""
 
     error: Exception
     where: str
 
 
 def called(function: Callable[[int], R], seed: int) -> R | Failed:
-    """Call the function in a worker; return its result or its failure.
-
-    So an executor raises only exceptions of its own, such as for unpicklable objects.
-    """
+    """Return the result or the failure, so that an executor raises only exceptions of its own."""
     try:
         return function(seed)
     except Exception as error:
@@ -219,28 +201,15 @@ def carrying(seed: int) -> Generator[None]:
             "or jobs=1, which sends nothing."
         ) from error
     except Exception as error:
-        error.add_note(named(seed))
+        error.add_note(note_of(seed))
         raise
 
 
-def named(seed: int) -> str:
-    """Return the note that names a seed.
-
-    >>> named(7)
-    'ixbackoff: with seed=7'
-    """
+def note_of(seed: int) -> str:
     return f"{NOTE} with seed={seed}"
 
 
 def checked_seeds(seeds: object) -> tuple[int, ...]:
-    """Return the seeds.
-
-    >>> checked_seeds(3), checked_seeds(range(7, 9))
-    ((0, 1, 2), (7, 8))
-
-    Raises:
-        ValueError: there is no seed, or a seed is not a whole number or is given twice.
-    """
     numbers: list[object] = (
         [*range(seeds)]
         if isinstance(seeds, int)
@@ -258,14 +227,7 @@ def checked_seeds(seeds: object) -> tuple[int, ...]:
 
 
 def checked_jobs(jobs: object, executor: object, seeds: int) -> int:
-    """Return the number of worker processes: not more than seeds.
-
-    >>> checked_jobs(8, None, 3)
-    3
-
-    Raises:
-        ValueError: `jobs` is not a whole number of 1 or more, or is given with an executor.
-    """
+    """Return the number of worker processes: not more than seeds."""
     if jobs is None:
         return min(processors(), seeds)
     if not isinstance(jobs, int) or jobs < 1:

@@ -83,28 +83,15 @@ def simulate(
     >>> outcome.total(lambda second: second.well)
     5
 
-    Clients that retry until they are answered run a program at `FOREVER`.
-
-    >>> from ixbackoff import FOREVER
-    >>> down = BoundedQueue(length=0, work=3600).serves(Ask)
-    >>> asked = simulate(at(FOREVER).retry(Ask()), down, clients=2, seconds=1024)
-    >>> asked.total(lambda second: second.asked)
-    12
-
-    Clients can also arrive at random times, each for one run, however busy the services are.
-
-    >>> open_arrivals = simulate(at(N3).retry(Ask()), queue, arrivals=5, seconds=100)
-    >>> 400 < open_arrivals.clients < 600
-    True
-
-    During a simulation the garbage collector runs seldom: there is hardly any garbage.
+    Clients that retry until they are answered run a program at `FOREVER`. During a simulation the
+    garbage collector runs seldom: there is hardly any garbage.
 
     Args:
         program: the program, or a function from the number of a client to its program.
         services: the services of its commands; `Delay`, `Log`, `Now`, `Pick` and `Throw` need none.
         clients: the number of clients, from the beginning to the end.
         arrivals: instead of `clients`, the mean number of clients that arrive per second, at random
-            times.
+            times and each for one run.
         seconds: the length in virtual time; an event at this time does not happen.
         schedule: the seconds of the waits, by default those of the program; a `Timing` that can
             shorten waits is allowed here.
@@ -201,11 +188,7 @@ def simulate_many(
     Args:
         program: as in `simulate`, like all arguments that are not described here.
         services: as in `simulate`; a service that counts, such as `Metered`, does so in its worker.
-        seeds: the number of seeds, counted from 0, or the seeds themselves.
-        jobs: the number of worker processes, by default that of the processors; with 1 all runs in
-            this process, and nothing is pickled.
-        executor: a `concurrent.futures.Executor` instead of worker processes; it is not shut down.
-        watch: called with each seed and its outcome as they arrive, in any order.
+        seeds: as in `each_seed`, like `jobs`, `executor` and `watch`, which gets the outcomes.
         budget: must return a new budget at each call; otherwise the seeds would share it.
         breaker: must return a new circuit breaker at each call.
 
@@ -256,7 +239,6 @@ def refuse_shared(giver: str, *states: RetryBudget | CircuitBreaker | None) -> N
 
 
 def check_makes(name: str, kind: type, make: object) -> None:
-    """Raise Misuse unless the argument `name` is a function or `None`."""
     if make is not None and not callable(make):
         raise Misuse(
             f"{name}={make!r}: give a function from the number of a client to a {kind.__name__}."
@@ -264,11 +246,7 @@ def check_makes(name: str, kind: type, make: object) -> None:
 
 
 def checked_clients(clients: object, arrivals: float | None, think: float | None) -> int:
-    """Return the number of clients at the beginning: 0 if clients arrive later.
-
-    Raises:
-        ValueError: a number is wrong, or the arguments exclude each other.
-    """
+    """Return the number of clients at the beginning: 0 if clients arrive later."""
     if arrivals is None:
         if not isinstance(clients, int) or clients < 1:
             raise ValueError(f"clients={clients!r}: give a number, 1 or more; or arrivals=.")
@@ -283,12 +261,7 @@ def checked_clients(clients: object, arrivals: float | None, think: float | None
 
 
 def checked_outages(outages: Iterable[Outage], seconds: float) -> tuple[tuple[float, float], ...]:
-    """Return the start and the end of each outage, in order.
-
-    Raises:
-        Misuse: an outage is not an `Outage`.
-        ValueError: an outage is not within the simulation, or overlaps another one.
-    """
+    """Return the start and the end of each outage, in order."""
     over = 0.0
     stops: list[tuple[float, float]] = []
     given: list[Outage] = [*outages]

@@ -37,8 +37,6 @@ TRIES = 100
 
 
 class Simulator:
-    """One simulation."""
-
     def __init__(
         self,
         services: Served[Any],
@@ -86,7 +84,6 @@ class Simulator:
         stops: tuple[tuple[float, float], ...],
         watch: Callable[[int, Second], None] | None,
     ) -> Outcome:
-        """Run the simulation, and return its outcome."""
         LEFT.set(None)
         RUNNING.set(OVER)
 
@@ -122,7 +119,6 @@ class Simulator:
         seconds: float,
         watch: Callable[[int, Second], None] | None,
     ) -> None:
-        """Advance virtual time from the beginning to the end."""
         events, tally = self.events, self.environment.tally
         for client in clients:
             events.after(self.pause(), client.__class__.begin, client)
@@ -164,7 +160,6 @@ class Simulator:
     def client(
         self, number: int, program: Any, budget: RetryBudget | None, breaker: CircuitBreaker | None
     ) -> Running:
-        """Make a client with its program, its budget and its circuit breaker."""
         given: object = program
         if not isinstance(given, Ladder) and callable(given):
             given = program(number)

@@ -46,7 +46,6 @@ class Tuned(NamedTuple):
 
     @property
     def schedule(self) -> Schedule:
-        """The schedule with these parameters."""
         return thain(self.timeout, self.maximum, FACTOR)
 
 
@@ -58,15 +57,6 @@ def tuned(p99: float, clients: int, rate: float, outage: float) -> Tuned:
 
     >>> tuned(p99=0.01, clients=1000, rate=1000.0, outage=30.0)
     Tuned(timeout=0.01, maximum=1.0, rungs=36, rate=1000.0)
-
-    Args:
-        p99: the 99th percentile of the response time, seconds.
-        clients: the number of clients.
-        rate: the failed requests per second that the service can bear for long.
-        outage: the seconds of an outage that a ladder has to outlast.
-
-    Raises:
-        ValueError: an argument is out of `BOUNDS`.
     """
     numbers: dict[str, object] = {"p99": p99, "clients": clients, "rate": rate, "outage": outage}
     for name, given in numbers.items():
@@ -84,29 +74,17 @@ def tuned(p99: float, clients: int, rate: float, outage: float) -> Tuned:
 
 
 class Ping(Command[None]):
-    """A request to a service that is down."""
-
     __slots__ = ()
 
 
 def fail(_: Ping) -> None:
-    """Answer as a service that is down."""
     raise ServerError(503)
 
 
 def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
     """Simulate an outage; return the failed requests per second after all waits have grown.
 
-    >>> parameters = tuned(p99=0.1, clients=100, rate=50.0, outage=30.0)
-    >>> round(failing_rate(parameters, clients=100), 3) == round(100 / (2.0 + 0.1), 3)
-    True
-
     The unit of time is M + T, the time from one failure to the next, so that counts are exact.
-
-    Args:
-        tuning: the parameters.
-        clients: the number of clients.
-        seed: the seed of the random numbers.
     """
     unit = tuning.maximum + tuning.timeout
     timeout, maximum = tuning.timeout / unit, tuning.maximum / unit
@@ -135,7 +113,6 @@ FLAGS = (
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """Read the command line."""
     parser = Parser(
         prog="ixbackoff fleet tune",
         description='The parameters of MIN(R * T * F^N, M) that "Exponential Backoff in '
@@ -148,7 +125,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the parameters and the check by simulations, and return the exit status."""
     words = parsed(arguments)
     tuning = tuned(words.p99, words.clients, words.rate, words.outage)
     ladder = f"N{min(tuning.rungs, DEEPEST)}"

@@ -19,12 +19,7 @@ ENDING = 0.02  # seconds: the kernel may list a thread for a moment after its en
 
 @contextmanager
 def worker_pool(workers: int) -> Generator[Executor]:
-    """Start `workers` processes for this block; if the block fails, they end immediately.
-
-    >>> with worker_pool(1) as executor:
-    ...     executor.submit(abs, -1).result()
-    1
-    """
+    """Start `workers` processes for this block; if the block fails, they end immediately."""
     executor = ProcessPoolExecutor(workers, get_context(start_method()), initializer=begin)
     try:
         yield executor
@@ -84,7 +79,6 @@ def begin() -> None:
 
 
 def end_with_parent() -> None:
-    """Wait until the parent has ended, then end this process."""
     parent = parent_process()
     if parent is not None:
         parent.join()

@@ -67,7 +67,6 @@ def unsent(failure: Exception, _: Sequence[SentRequest]) -> Verdict:
 
 
 def by_urllib3(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge a connection by the failure of urllib3 that ended it."""
     error = error_of(failure)
     if not isinstance(error, Exception):
         return after(failure, asked)
@@ -81,7 +80,6 @@ def error_of(failure: Exception) -> Any:
 
 
 def by_error(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge a failure of the HTTP client that botocore did not expect."""
     return (after if isinstance(error_of(failure), OSError) else never)(failure, asked)
 
 
@@ -90,7 +88,6 @@ def by_answer(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
 
 
 def judge_answer(failure: Exception, answer: Any, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge an answer that reports an error, by its code or else its status."""
     metadata = part(answer, "ResponseMetadata")
     status = metadata.get("HTTPStatusCode")
     if aws.is_transient(str(part(answer, "Error").get("Code"))):

@@ -62,8 +62,7 @@ NO_PRIMARY_YET = "TargetServerAttributeNotMatched"  # while another server takes
 LEAVING = {("smtplib", "__exit__")}
 
 
-def by_number(failure: Any) -> Verdict:
-    """Judge a failure of MySQL by its number."""
+def by_mysql_number(failure: Any) -> Verdict:
     number = getattr(failure, "errno", None) or next(iter(failure.args), None)
     reason = unreachable_by_text(str(failure))
     if number in NEVER_RUN and not reason:
@@ -77,8 +76,7 @@ def by_number(failure: Any) -> Verdict:
     return permanent(failure, f": {reason}" if reason else f" {number}")
 
 
-def by_sqlstate(failure: Any) -> Verdict:
-    """Judge a failure of asyncpg by its SQLSTATE, or by its class if it has none."""
+def by_asyncpg_sqlstate(failure: Any) -> Verdict:
     sqlstate = getattr(failure, "sqlstate", None)
     if sqlstate is None:
         closed = "InterfaceError" in bases(failure) and "connection is closed" in str(failure)
@@ -93,8 +91,7 @@ def by_sqlstate(failure: Any) -> Verdict:
     return permanent(failure, " in a statement, which may have been carried out")
 
 
-def by_connection(failure: Any) -> Verdict:
-    """Judge a connection of AMQP that was lost, or not made."""
+def by_amqp(failure: Any) -> Verdict:
     if reason := reason_to_stop(failure):
         return permanent(failure, f": {reason}")
     if any(through(failure, package, *PUBLISHES) for package in ("pika", "aiormq", "aio_pika")):
@@ -102,22 +99,19 @@ def by_connection(failure: Any) -> Verdict:
     return Verdict(True)
 
 
-def by_reply(failure: Any) -> Verdict:
-    """Judge a connection that the broker closed, by its reply."""
+def by_amqp_reply(failure: Any) -> Verdict:
     code = getattr(failure, "reply_code", None)
-    return by_connection(failure) if code in FORCED else permanent(failure, f" {code}")
+    return by_amqp(failure) if code in FORCED else permanent(failure, f" {code}")
 
 
-def by_broker(failure: Any) -> Verdict:
-    """Judge a failure of librdkafka."""
+def by_kafka_error(failure: Any) -> Verdict:
     error: Any = next(iter(failure.args), None)
     if hasattr(error, "retriable") and (error.retriable() or error.code() in UNREACHED):
         return Verdict(True)
     return permanent(failure)
 
 
-def by_driver(failure: Any) -> Verdict:
-    """Judge a failure of Neo4j; a query outside of a transaction may have been carried out."""
+def by_neo4j_error(failure: Any) -> Verdict:
     if not failure.is_retryable():
         return permanent(failure)
     run = any(through(failure, f"neo4j.{kind}.work.session", "run") for kind in ("_sync", "_async"))
@@ -126,8 +120,7 @@ def by_driver(failure: Any) -> Verdict:
     return Verdict(True)
 
 
-def by_text(failure: Any) -> Verdict:
-    """Judge a failure of ClickHouse by the server's code, or by the status in its text."""
+def by_clickhouse_text(failure: Any) -> Verdict:
     found = STATUS.search(str(failure))
     if getattr(failure, "code", None) in REJECTED:
         return Verdict(True)
@@ -136,21 +129,18 @@ def by_text(failure: Any) -> Verdict:
     )
 
 
-def by_lock(failure: Any) -> Verdict:
-    """Judge a failure of SQLite."""
+def by_sqlite_code(failure: Any) -> Verdict:
     code = getattr(failure, "sqlite_errorcode", None)
     locked = isinstance(code, int) and code & 0xFF in LOCKED
     return Verdict(True) if locked else permanent(failure)
 
 
-def by_code(failure: Any) -> Verdict:
-    """Judge a permanent reply of an FTP server, if it is one."""
+def by_ftp_reply(failure: Any) -> Verdict:
     code = str(failure)[:3]
     return permanent(failure, f" {code}") if code.isdigit() else permanent(failure)
 
 
 def by_mail_server(failure: Exception) -> Verdict:
-    """Judge a failure of smtplib, by the codes of the server's replies."""
     for found in variables(failure, LEAVING):
         return after_quit(failure, found.get("args"))
     if "SMTPServerDisconnected" in bases(failure):
@@ -191,7 +181,7 @@ def after_retries(failure: Any) -> Verdict:
     return Verdict(True)
 
 
-MYSQL: Mapping[str, Judge] = {"MySQLError": by_number, "Error": by_number}
+MYSQL: Mapping[str, Judge] = {"MySQLError": by_mysql_number, "Error": by_mysql_number}
 NEVER_AGAIN = (
     *("AuthenticationError", "ConnectionChannelError", "ConnectionClosedByClient"),
     *("ConnectionCommandInvalid", "ConnectionFrameError", "ConnectionNotAllowed"),
@@ -202,18 +192,18 @@ NEVER_AGAIN = (
 """Classes of AMQP: refusals, and errors of the protocol or of its use."""
 
 AMQP: dict[str, Judge] = {
-    "AMQPConnectionError": by_connection,
+    "AMQPConnectionError": by_amqp,
     **dict.fromkeys(NEVER_AGAIN, permanent),
 }
 TABLES: Mapping[str, Mapping[str, Judge]] = {
     "aiormq": AMQP,
     "asyncpg": dict.fromkeys(
-        ("PostgresError", "InterfaceError", "InternalClientError"), by_sqlstate
+        ("PostgresError", "InterfaceError", "InternalClientError"), by_asyncpg_sqlstate
     ),
     "builtins": {"TimeoutError": after_retries},
-    "cimpl": {"KafkaException": by_broker},  # of confluent_kafka
-    "clickhouse_connect": {"Error": by_text},
-    "ftplib": {"error_temp": always_transient, "Error": by_code},
+    "cimpl": {"KafkaException": by_kafka_error},  # of confluent_kafka
+    "clickhouse_connect": {"Error": by_clickhouse_text},
+    "ftplib": {"error_temp": always_transient, "Error": by_ftp_reply},
     "hvac": {
         "RateLimitExceeded": with_status(429),
         "InternalServerError": with_status(500),
@@ -223,18 +213,17 @@ TABLES: Mapping[str, Mapping[str, Judge]] = {
     },
     "MySQLdb": MYSQL,
     "mysql": MYSQL,
-    "neo4j": {"Neo4jError": by_driver, "DriverError": by_driver},
+    "neo4j": {"Neo4jError": by_neo4j_error, "DriverError": by_neo4j_error},
     "paramiko": {"NoValidConnectionsError": always_transient, "AuthenticationException": permanent},
-    "pika": AMQP | {"AMQPConnectorStackTimeout": by_connection, "ConnectionClosed": by_reply},
+    "pika": AMQP | {"AMQPConnectorStackTimeout": by_amqp, "ConnectionClosed": by_amqp_reply},
     "pymysql": MYSQL,
     "smtplib": {"SMTPException": by_mail_server},
-    "sqlite3": {"Error": by_lock},
+    "sqlite3": {"Error": by_sqlite_code},
 }
 """The judges, by the package and the name of the nearest base class of a failure."""
 
 
 def judge(failure: Exception) -> Verdict:
-    """Judge a failure of a driver by the nearest of its classes in the tables."""
     for base in failure.__class__.__mro__:
         judging = TABLES.get(base.__module__.partition(".")[0], {}).get(base.__name__)
         if judging is not None:

@@ -31,7 +31,6 @@ def by_cause(failure: Any, _: Any) -> Verdict:
 
 
 def by_call(failure: Any, _: Any) -> Verdict:
-    """Judge the answer to a call, over REST or gRPC."""
     response: Any = getattr(failure, "response", None)
     if hasattr(response, "trailing_metadata"):
         return grpc.judge(response)
@@ -44,7 +43,6 @@ def by_call(failure: Any, _: Any) -> Verdict:
 
 
 def aborted(failure: Any, asked: Any) -> Verdict:
-    """Judge `Aborted`: transient without a response, else by its response."""
     return Verdict(True) if getattr(failure, "response", None) is None else by_call(failure, asked)
 
 

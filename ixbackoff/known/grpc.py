@@ -34,7 +34,6 @@ MILLISECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
 def judge(failure: Exception) -> Verdict:
-    """Judge a failure of gRPC, by its status and its trailing metadata."""
     code: Any = getattr(result_of(failure, "code"), "name", None)
     if code is None:
         return permanent(failure, " without a status")
@@ -46,12 +45,6 @@ def judge(failure: Exception) -> Verdict:
 
 
 def judge_transient(call: Any, shown: str) -> Verdict:
-    """Judge a call that ended with a transient status.
-
-    Args:
-        call: the failure of gRPC.
-        shown: the name of the failure in a note.
-    """
     text = str(result_of(call, "details"))
     cause = "the message is too large" if TOO_LARGE in text else unreachable_by_text(text)
     if cause:

@@ -66,7 +66,6 @@ def by_proxy(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
 
 
 def broken_off(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge an answer that was lost, or broke off."""
     verdict = after(failure, asked)
     if verdict.transient:
         return verdict

@@ -20,7 +20,6 @@ class Loop(NamedTuple):
     """A function that tries again.
 
     Attributes:
-        library: the name of the library.
         counter: the path from one of its variables to its count, such as `state.attempt`.
         more: what the count lacks to the number of tries.
         remedy: what turns it off.

@@ -37,7 +37,6 @@ PART = re.compile(r"([0-9]{1,9}(?:\.[0-9]{0,9})?)(ms|[hms])", re.ASCII)
 
 
 def judge(failure: Any) -> Verdict:
-    """Judge a failure by the words and the status of the answer, or by the lost connection."""
     errors = list(errors_of(failure))
     words = {str(error.get(key)) for error in errors for key in ("type", "code", "error_code")}
     if spent := sorted(filter(SPENT.fullmatch, words)):

@@ -52,7 +52,6 @@ class Complaint(NamedTuple):
 
 
 def complaint_of(error: Exception) -> Complaint:
-    """Read the text of an error of obstore."""
     text = str(error)
     asked = ASKED.search(text)
     status, code = STATUS.search(text), CODE.search(text)
@@ -68,7 +67,6 @@ def complaint_of(error: Exception) -> Complaint:
 
 
 def judge(failure: Exception) -> Verdict:
-    """Judge a failure of obstore."""
     complaint = complaint_of(failure)
     if not complaint.credentials:
         return permanent(failure, ": no credentials")

@@ -39,23 +39,21 @@ AWAY = re.compile(
 
 
 def judge(failure: Any) -> Verdict:
-    """Judge a failure of psycopg by its SQLSTATE, or by its text if it has none."""
     sqlstate = getattr(failure, "sqlstate", None)
     if sqlstate is None:
         return judge_by_text(failure)
     if not is_transient(sqlstate):
         return permanent(failure, f" (SQLSTATE {sqlstate})")
-    return unresolved(failure) if is_lost(sqlstate) else Verdict(True)
+    return judge_lost(failure) if is_lost(sqlstate) else Verdict(True)
 
 
 def judge_by_text(failure: Any) -> Verdict:
-    """Judge a failure of the connection."""
     text = str(failure)
     if is_refused(failure):
         return permanent(failure, ": the server refused the connection")
     if SERVER_SAYS.search(text):
         return Verdict(True)
-    return unresolved(failure) if AWAY.search(text) else permanent(failure)
+    return judge_lost(failure) if AWAY.search(text) else permanent(failure)
 
 
 def is_refused(failure: Exception) -> bool:
@@ -66,8 +64,7 @@ def is_refused(failure: Exception) -> bool:
     return SERVER_MAY_PASS.search(text) is None
 
 
-def unresolved(failure: Exception) -> Verdict:
-    """Judge a connection that was lost, in a COMMIT or elsewhere."""
+def judge_lost(failure: Exception) -> Verdict:
     if through(failure, "psycopg", "_commit_gen"):
         return permanent(failure, " in a COMMIT, which may have been carried out")
     return Verdict(True)

@@ -43,7 +43,6 @@ LOST_IN_WRITING = " in a write, which may have been carried out"
 
 
 def judge(failure: Any) -> Verdict:
-    """Judge a failure of PyMongo by its labels, its kind and its code."""
     labelled = getattr(failure, "has_error_label", None)
     kinds = bases(failure)
     if labelled is None:
@@ -59,7 +58,6 @@ def judge(failure: Any) -> Verdict:
 
 
 def judge_connection(failure: Any, kinds: set[str]) -> Verdict:
-    """Judge a server that was not found, or a connection that was lost."""
     reason = misaddressed(failure)
     if reason:
         return permanent(failure, f": {reason}")
@@ -73,7 +71,6 @@ def judge_connection(failure: Any, kinds: set[str]) -> Verdict:
 
 
 def judge_answer(failure: Any, kinds: set[str]) -> Verdict:
-    """Judge an error that a server reported."""
     code = getattr(failure, "code", None)
     if failure.has_error_label("RetryableWriteError"):
         if not kinds & PARTLY_WRITTEN or failure.has_error_label("NoWritesPerformed"):

@@ -39,7 +39,6 @@ NOT_COVERED = "All slots are not covered"
 
 
 def judge(failure: Any) -> Verdict:
-    """Judge a failure of redis-py by its class and its text."""
     kinds = bases(failure)
     if kinds & REFUSED:
         return permanent(failure)

@@ -36,19 +36,13 @@ PROXY_STATUS = re.compile(r"^(?:Tunnel connection failed: )?([1-5][0-9]{2})\b")
 
 
 class SentRequest(NamedTuple):
-    """A request that a failure belongs to.
-
-    Attributes:
-        method: its method, in capital letters.
-        keyed: true if it has the header `Idempotency-Key`.
-    """
+    """A request of a failure: its method in capitals, and if it has an `Idempotency-Key`."""
 
     method: str
     keyed: bool = False
 
     @property
     def repeatable(self) -> bool:
-        """True if the request may be carried out twice."""
         return self.keyed or self.method in IDEMPOTENT
 
 
@@ -70,7 +64,6 @@ def text(value: Any) -> str:
 
 
 def never(failure: Exception, _: Sequence[SentRequest]) -> Verdict:
-    """Judge a failure that would recur in every try."""
     return permanent(failure)
 
 
@@ -96,7 +89,6 @@ def after(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
 def answered(
     failure: Exception, status: Any, headers: Mapping[str, str] | None, asked: Sequence[SentRequest]
 ) -> Verdict:
-    """Judge an answer by its status and its headers."""
     label = f"{name_of(failure)} {status}"
     if is_forbidden(headers or {}):
         return Verdict(False, why=f"{label}: the service says not to try again")
@@ -125,10 +117,7 @@ def by_response(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
 
 
 def refused_by_proxy(failure: Exception, asked: Sequence[SentRequest], said: str) -> Verdict:
-    """Judge the answer of a proxy that did not connect, by the status in its text.
-
-    A proxy that cannot reach the host (502, 504) has not sent the request.
-    """
+    """Judge by the status in `said`: a proxy that cannot reach the host has sent no request."""
     found = PROXY_STATUS.search(said)
     if found is None:
         return permanent(failure)
@@ -180,16 +169,13 @@ def reason_to_stop(failure: Any) -> str:
 
 
 Judging: TypeAlias = Callable[[Any, Sequence[SentRequest]], Verdict]
-"""A function that judges a failure, given the requests that it belongs to."""
+"""A function that judges a failure, given the requests that it belongs to, the first one first."""
 
 
 def nearest(
     failure: Any, table: Mapping[str, Judging], packages: Collection[str]
 ) -> Judging | None:
-    """Return the function that judges the nearest base class of a failure in the table.
-
-    The table contains names, because older versions of a library may lack some of the classes.
-    """
+    """Return the function that judges the nearest base class of a failure in the table."""
     for base in failure.__class__.__mro__:
         if base.__module__.partition(".")[0] in packages and base.__name__ in table:
             return table[base.__name__]
@@ -201,13 +187,7 @@ def judge_by(
     packages: Collection[str],
     requests_of: Callable[[Any], Sequence[SentRequest]] = lambda _: (),
 ) -> Judge:
-    """Return a judge that looks failures up in a table of classes.
-
-    Args:
-        table: the functions that judge failures, by the names of the failures' classes.
-        packages: the packages in which these classes are defined.
-        requests_of: returns the requests that a failure belongs to, the first request first.
-    """
+    """Return a judge that looks failures of `packages` up by the names of their classes."""
 
     def judge(failure: Exception) -> Verdict:
         judging = nearest(failure, table, packages)

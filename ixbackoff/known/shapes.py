@@ -30,7 +30,6 @@ LONGEST_CHAIN = 10
 
 
 def judge(failure: Exception) -> Verdict:
-    """Judge a failure by its status, or else by its cause."""
     status = status_of(failure)
     return by_cause(failure) if status is None else by_status(failure, status)
 
@@ -104,7 +103,6 @@ def canonical(headers: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def requests_of(failure: object) -> list[SentRequest]:
-    """Return the request, if the failure or its answer has it."""
     from .resending import sent_request
 
     for owner in owners(failure):
@@ -116,7 +114,6 @@ def requests_of(failure: object) -> list[SentRequest]:
 
 
 def owners(failure: object) -> Iterator[object]:
-    """Yield a failure, and its answers."""
     yield failure
     for name in ANSWERS:
         answer = quietly(failure, name)

@@ -45,7 +45,6 @@ def judge(failure: Any) -> Verdict:
 
 
 def as_the_driver(failure: Exception, below: BaseException | None) -> Verdict:
-    """Judge a failure by the failure of the driver below."""
     if not isinstance(below, Exception):
         return permanent(failure)
     found = verdicts.judge(below)

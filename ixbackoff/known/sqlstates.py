@@ -19,20 +19,12 @@ LOST = ("57P01", "57P02")
 
 
 def is_transient(sqlstate: str) -> bool:
-    """Return whether a failure with this SQLSTATE may pass by itself.
-
-    >>> is_transient("40P01"), is_transient("53300"), is_transient("42601"), is_transient("28P01")
-    (True, True, False, False)
-    """
+    """Return whether a failure with this SQLSTATE may pass by itself."""
     if sqlstate in UNRESOLVED:
         return False
     return sqlstate in TRANSIENT or sqlstate[:2] in TRANSIENT_CLASSES
 
 
 def is_lost(sqlstate: str) -> bool:
-    """Return whether the connection was lost, so that a statement may have been carried out.
-
-    >>> is_lost("08006"), is_lost("57P01"), is_lost("40001")
-    (True, True, False)
-    """
+    """Return whether the connection was lost, so that a statement may have been carried out."""
     return sqlstate in LOST or sqlstate[:2] == "08"

@@ -22,7 +22,7 @@ def frames(failure: BaseException) -> Iterator[FrameType]:
 def variables(
     failure: BaseException, functions: Collection[tuple[str, str]]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the local variables of each call of `functions` in a traceback, the outermost first.
+    """Yield the locals of each call of `functions`, pairs of module and name, outermost first.
 
     >>> def send(method):
     ...     raise TimeoutError
@@ -31,10 +31,6 @@ def variables(
     ... except TimeoutError as failure:
     ...     [found["method"] for found in variables(failure, {(__name__, "send")})]
     ['GET']
-
-    Args:
-        failure: the exception.
-        functions: pairs of a module and a name.
     """
     for frame in frames(failure):
         if (frame.f_globals.get("__name__", ""), frame.f_code.co_name) in functions:
@@ -45,13 +41,6 @@ def through(failure: BaseException, module: str, *functions: str) -> bool:
     """Return whether a call of one of `functions`, by default of any, is in a traceback.
 
     `module` is the module of the functions, or a package with all its modules.
-
-    >>> import json
-    >>> try:
-    ...     json.loads("[")
-    ... except ValueError as failure:
-    ...     through(failure, "json.decoder", "raw_decode"), through(failure, "json", "dumps")
-    (True, False)
     """
     for frame in frames(failure):
         inside = f"{frame.f_globals.get('__name__', '')}.".startswith(f"{module}.")

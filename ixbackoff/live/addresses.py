@@ -46,11 +46,7 @@ class Refused(Exception):
 
 
 def checked(addresses: list[str], allowed: Allowed | None) -> list[str]:
-    """Return the addresses that are allowed.
-
-    Raises:
-        Refused: none of them is.
-    """
+    """Return the addresses that are allowed; raise Refused if there is none."""
     if allowed is None:
         return addresses
     kept = [address for address in addresses if allowed(unmapped(ip_address(address)))]
@@ -88,11 +84,7 @@ def public_only(address: Address) -> bool:
 
 
 def check_host(host: bytes, where: str) -> None:
-    """Check the host of a URL.
-
-    Raises:
-        ValueError: DNS does not allow such a name.
-    """
+    """Raise ValueError if DNS does not allow the host of a URL."""
     if not all(1 <= len(label) <= LONGEST_LABEL for label in host.removesuffix(b".").split(b".")):
         raise ValueError(
             f"{where}: its host, or that of a redirect, is not a valid name: each label between "
@@ -101,10 +93,6 @@ def check_host(host: bytes, where: str) -> None:
 
 
 def check_port(port: int | None, where: str) -> None:
-    """Check the port of a URL.
-
-    Raises:
-        ValueError: the port is not from 1 to 65535.
-    """
+    """Raise ValueError if a URL has a port other than 1 to 65535."""
     if port is not None and port not in PORTS:
         raise ValueError(f"{where}: {port} is not a port: give one from 1 to 65535.")

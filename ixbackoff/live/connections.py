@@ -61,11 +61,7 @@ class Connections:
         weakref.finalize(self, close_here, self._opened)
 
     def opened(self) -> Transport:
-        """Return the connections for threads of this process.
-
-        Raises:
-            Misuse: these `Connections` are closed.
-        """
+        """Return the connections for threads of this process."""
         process = os.getpid()
         with self._lock:
             if self._closed:
@@ -97,11 +93,7 @@ class Connections:
     #
     # What remains: exchanges of other threads that have begun before do not count at the new gate.
     def carry_out(self, exchange: Callable[[], A]) -> A:
-        """Return the result of an exchange; all its connections are dropped if it is interrupted.
-
-        Args:
-            exchange: a function that uses these connections in this thread.
-        """
+        """Return the result of an exchange; if it is interrupted, drop all its connections."""
         mark, thread = self._interrupted.append, get_ident()
         try:
             return exchange()
@@ -113,11 +105,7 @@ class Connections:
 
     @asynccontextmanager
     async def opened_async(self) -> AsyncGenerator[AsyncTransport]:
-        """Yield the connections of this event loop, or else new ones for this block alone.
-
-        Raises:
-            Misuse: these `Connections` are closed.
-        """
+        """Yield the connections of this event loop, or else new ones for this block alone."""
         from .transports import AsyncTransport
 
         kept = None if self._awaited is None else self._awaited.get()
@@ -168,11 +156,7 @@ def close_here(opened: dict[int, Transport]) -> None:
 
 
 def connections_of(limits: Limits | None, connections: Connections | None) -> Connections:
-    """Return the given connections, or new ones with these limits.
-
-    Raises:
-        Misuse: `connections` have other limits than `limits`, or are of another class.
-    """
+    """Return the given connections, or new ones with these limits."""
     shared: object = connections
     if shared is None:
         return Connections(DEFAULT_LIMITS if limits is None else limits)

@@ -34,12 +34,7 @@ section 8.8.2.2)."""
 
 
 class Fetched(NamedTuple):
-    """A complete download.
-
-    Attributes:
-        etag: the ETag that came with the bytes, if any.
-        size: the number of bytes.
-    """
+    """A complete download; `etag` came with the bytes, if any."""
 
     etag: str | None
     size: int
@@ -49,13 +44,10 @@ class Arrival:
     """A download in progress.
 
     Args:
-        command: the command.
-        exchange: the request.
         part: the file for the bytes; it may hold some of an earlier try.
         progress: called at the start and after each piece.
 
     Attributes:
-        etag: the ETag that came with the bytes, if any.
         size: the bytes of the whole resource; `None` if unknown.
         whole: true once the part is complete.
         source: a hash of the URL, which may hold secrets, for the note beside the part.
@@ -174,11 +166,7 @@ class Arrival:
         self._notify()
 
     def check_whole(self) -> None:
-        """End the download, if its body is complete.
-
-        Raises:
-            ConnectionError: the body is shorter or longer than announced.
-        """
+        """End the download if its body is complete; raise ConnectionError otherwise."""
         if self._overlap or self.size not in (None, self.part.size):
             raise ConnectionError(
                 f"{self.exchange.label}: only {self.part.size} of {self.size} bytes arrived"

@@ -7,10 +7,6 @@ from collections.abc import Mapping
 from .._words.failures import ClientError, NotReady, ServerError, Throttled
 from .._words.headers import retry_after
 
-RETRIED_CLIENT_ERRORS = frozenset({408, 425})
-THROTTLED = 429
-ACCEPTED = 202
-
 
 class TooLarge(Exception):
     """A download is larger than `Limits.max_size`; it is not retried by default.
@@ -48,17 +44,14 @@ class StoreError(Exception):
 def failure_of_status(status: int, headers: Mapping[str, str], request: str) -> Exception | None:
     """Return the failure that a status stands for, or `None` for a success.
 
-    Args:
-        status: the status of the response.
-        headers: the headers of the response.
-        request: the method and the URL, without secrets.
+    `request` is the method and the URL, without secrets.
     """
     failure: Exception
     if 200 <= status < 300 and status != 206:
         return None
-    if status == THROTTLED:
+    if status == 429:
         failure = Throttled(retry_after(headers))
-    elif status >= 500 or status in RETRIED_CLIENT_ERRORS:
+    elif status >= 500 or status in (408, 425):
         failure = ServerError(status, retry_after(headers))
     elif status >= 400:
         failure = ClientError(status)
@@ -73,13 +66,8 @@ def failure_of_status(status: int, headers: Mapping[str, str], request: str) -> 
 
 
 def failure_without_content(status: int, request: str) -> Exception | None:
-    """Return the failure that a success without content stands for; `None` for other statuses.
-
-    Args:
-        status: the status of the response to a `GET` request.
-        request: the method and the URL, without secrets.
-    """
-    if status == ACCEPTED:
+    """Return the failure that a success without content stands for; `None` for other statuses."""
+    if status == 202:
         return NotReady(f"{request}: the server answered 202: the resource is not ready yet")
     if status in (204, 205):
         return FileNotFoundError(f"{request}: the server answered {status}: there is no content")

@@ -21,8 +21,7 @@ Progress: TypeAlias = Callable[[Download, int, int | None], None]
 """A function that is called during a download: with the command, the bytes received so far, and the
 bytes of the whole, `None` if the server did not announce them."""
 
-PARTIAL = (206, 416)
-"""The statuses of responses with a range, or without the requested one."""
+PARTIAL = (206, 416)  # the statuses of responses with a range, or without the requested one
 
 ADDRESS = "http://host/path or https://host/path"
 CONNECTION_ERRORS = (
@@ -97,11 +96,7 @@ class Exchange:
         return hidden(following)
 
     def check(self, url: httpx2.URL) -> None:
-        """Check that HTTP can request `url`.
-
-        Raises:
-            ValueError: the URL has another scheme, no host, or an impossible port.
-        """
+        """Raise ValueError if `url` has another scheme, no host, or an impossible port."""
         if url.scheme in ("http", "https") and url.host:
             check_port(url.port, self.label)
             check_host(url.raw_host, self.label)

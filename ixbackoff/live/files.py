@@ -8,7 +8,6 @@ import os
 from contextlib import suppress
 from hashlib import sha256
 from io import FileIO
-from types import TracebackType
 from typing import NamedTuple, Self
 from weakref import WeakSet
 
@@ -57,14 +56,7 @@ class PartFile:
     ranges, a note beside the part records the origin of its bytes. Then the part stays after a
     failure or a kill, and the next download resumes it, unless the machine was restarted: the last
     bytes may be missing on the disk. The part is locked, so two downloads never write into one
-    file; the lock ends with its process.
-
-        with PartFile("a") as part:
-            part.begin(None)
-            part.write(b"...")
-            part.commit()
-
-    Without `commit` the target stays unchanged.
+    file; the lock ends with its process. Without `commit` the target stays unchanged.
 
     Args:
         path: the target.
@@ -145,7 +137,6 @@ class PartFile:
         self.size = size
 
     def write(self, chunk: bytes) -> None:
-        """Append to the part."""
         with naming(self.path):
             write_all(self.descriptor, chunk)
         self.size += len(chunk)
@@ -185,12 +176,7 @@ class PartFile:
             self.committed = True
             sync_folder(self.folder)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.leave()
 
     def leave(self) -> None:
@@ -240,7 +226,6 @@ class PartFile:
         return None
 
     def _open(self) -> int:
-        """Open and lock the part; return its size."""
         while True:
             self._locked = False
             try:

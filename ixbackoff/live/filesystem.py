@@ -15,7 +15,6 @@ except ModuleNotFoundError:  # on Windows
     import portalocker
 
     def lock(descriptor: int) -> None:
-        """Lock an open file, or fail at once."""
         flags = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
         try:
             portalocker.lock(descriptor, flags)
@@ -47,8 +46,7 @@ CREATE = READ | os.O_CREAT | os.O_EXCL
 """Flags that create a file, and fail if the name is taken."""
 
 PIECE = 2**20
-EARLY = 8 * PIECE
-"""Bytes after which the system is asked to start writing them to the disk."""
+EARLY = 8 * PIECE  # bytes after which the system is asked to start writing them to the disk
 
 
 # Ctrl-C is raised after any call in Python code, also between `os.open` and the assignment of its
@@ -72,10 +70,8 @@ def write_all(descriptor: int, piece: bytes | memoryview) -> None:
 def copy_rest(source: int, target: int, check: Callable[[], None]) -> None:
     """Append the rest of an open file to another one, inside the system where that is possible.
 
-    Args:
-        source: the descriptor to read from.
-        target: the descriptor to write to; the caller syncs it.
-        check: called before each piece; an exception that it raises stops the copy.
+    An exception of `check`, which is called before each piece, stops the copy. The caller syncs
+    the target.
     """
     writeback, size, in_system = Writeback(), 0, hasattr(os, "copy_file_range")
     while True:
@@ -95,8 +91,7 @@ def copy_rest(source: int, target: int, check: Callable[[], None]) -> None:
 def copy_in_system(source: int, target: int) -> int:
     """Copy a piece with `copy_file_range`, which shares blocks where the file system can.
 
-    Returns:
-        The number of bytes copied; 0 at the end, or if the system cannot copy between these files.
+    Return the bytes copied: 0 at the end, or if the system cannot copy between these files.
     """
     with suppress(OSError):
         return os.copy_file_range(source, target, PIECE)
@@ -110,12 +105,7 @@ class Writeback:
         self._started = 0
 
     def start(self, descriptor: int, size: int) -> None:
-        """Start writing the new bytes, in steps of `EARLY` bytes.
-
-        Args:
-            descriptor: the open file.
-            size: the current size of the file, in bytes.
-        """
+        """Start writing the new bytes of a file with `size` bytes, in steps of `EARLY` bytes."""
         size -= size % EARLY
         if size > self._started and hasattr(os, "posix_fadvise"):
             with suppress(OSError):
@@ -144,11 +134,7 @@ def unlink(path: str) -> None:
 
 
 def check_replaceable(path: str) -> None:
-    """Check that a target is missing or a regular file: renaming would replace anything else.
-
-    Raises:
-        OSError: the target is a folder, a device, a socket or a pipe.
-    """
+    """Raise OSError if renaming would replace something else than a regular file."""
     if not os.path.basename(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     with suppress(FileNotFoundError):
@@ -165,7 +151,6 @@ def is_sole(status: os.stat_result) -> bool:
 
 
 def is_own(status: os.stat_result) -> bool:
-    """Return `True` for a regular file of this user."""
     user = os.geteuid() if hasattr(os, "geteuid") else status.st_uid
     return stat.S_ISREG(status.st_mode) and status.st_uid == user
 

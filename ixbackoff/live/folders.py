@@ -30,7 +30,6 @@ def put(path: str, file: BinaryIO, check: Callable[[], None], unchanging: bool =
 
     Args:
         path: the path of the object; an object there is replaced.
-        file: the file, open for reading.
         check: called before each piece; an exception that it raises stops the copy.
         unchanging: whether the file never changes: the object may then be a hard link to it.
     """
@@ -79,11 +78,7 @@ def inherited(folder: str) -> object:
 
 
 def make(folder: str) -> bool:
-    """Make a folder and its missing parents, and sync their names to the disk.
-
-    Returns:
-        Whether the folder is new.
-    """
+    """Make a folder and its missing parents, and sync their names; return whether it is new."""
     parent = os.path.dirname(folder)
     try:
         os.mkdir(folder)

@@ -13,11 +13,7 @@ from .limits import Deadline
 
 
 class Gate:
-    """A gate that admits a limited number of threads for each host.
-
-    Args:
-        most: the greatest number of threads.
-    """
+    """A gate that admits a limited number of threads for each host."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -57,11 +53,7 @@ class Gate:
 
 
 class AsyncGate:
-    """A gate that admits a limited number of tasks of one event loop for each host.
-
-    Args:
-        most: the greatest number of tasks.
-    """
+    """A gate that admits a limited number of tasks of one event loop for each host."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -69,7 +61,6 @@ class AsyncGate:
         self._left: dict[str, anyio.Event] = {}
 
     async def enter(self, host: str) -> None:
-        """Wait until there is room."""
         while self._inside[host] >= self._most:
             await self._left.setdefault(host, anyio.Event()).wait()
         self._inside[host] += 1

@@ -33,7 +33,6 @@ for wire in map(logging.getLogger, ("httpcore2", "hpack")):
 def fetch(
     command: Download, connections: Connections, deadline: Deadline, progress: Progress | None
 ) -> Fetched:
-    """Carry out a download."""
     exchange = Exchange("GET", command.url, connections.limits, deadline)
     part = PartFile(command.path, early=True)
     try:
@@ -46,15 +45,7 @@ def fetch(
 
 
 class OpenResponse:
-    """A response whose body is still to be read, in a `with` block, by the thread that made it.
-
-    Args:
-        exchange: the request.
-        connections: the connections to web servers.
-
-    Attributes:
-        etag: the ETag of the response, if any.
-    """
+    """A response whose body is still to be read, in a `with` block, by the thread that made it."""
 
     def __init__(self, exchange: Exchange, connections: Connections) -> None:
         self.exchange = exchange
@@ -79,13 +70,7 @@ class OpenResponse:
 def complete(
     arrival: Arrival, connections: Connections, opened: OpenResponse | None = None
 ) -> Fetched:
-    """Fetch the missing bytes of a download into its part.
-
-    Args:
-        arrival: the download.
-        connections: the connections to web servers.
-        opened: the response to its first request, if that was sent already.
-    """
+    """Fetch the missing bytes of a download into its part; `opened` is its first response."""
     return connections.carry_out(lambda: completed(arrival, connections, opened))
 
 
@@ -108,7 +93,6 @@ def completed(arrival: Arrival, connections: Connections, opened: OpenResponse |
 async def fetch_async(
     command: Download, connections: Connections, deadline: Deadline, progress: Progress | None
 ) -> Fetched:
-    """Do what `fetch` does, with `await`."""
     from .threads import in_thread
 
     exchange = Exchange("GET", command.url, connections.limits, deadline)
@@ -175,7 +159,6 @@ def respond(
 async def respond_async(
     exchange: Exchange, connections: Connections, headers: Mapping[str, str] = NO_HEADERS
 ) -> AsyncGenerator[httpx2.Response]:
-    """Do what `respond` does, with `await`."""
     with exchange.translated(), exchange.deadline.scope():
         async with connections.opened_async() as transport:
             client = httpx2.AsyncClient(
@@ -204,7 +187,6 @@ def drain(response: httpx2.Response) -> None:
 
 
 async def drain_async(response: httpx2.Response) -> None:
-    """Do what `drain` does, with `await`."""
     if is_short(response):
         with suppress(httpx2.HTTPError), anyio.move_on_after(SHORTLY.total_timeout):
             async for _ in response.aiter_raw():

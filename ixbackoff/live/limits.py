@@ -79,11 +79,10 @@ DEFAULT_LIMITS = Limits()
 class Deadline:
     """The time by which a live command has to end: by its own limit or that of its program.
 
+    The time begins when the deadline is made.
+
     >>> Deadline(Limits(total_timeout=5.0)).shorten(30.0) <= 5.0
     True
-
-    Args:
-        limits: the limits of the command, whose time begins with this call.
 
     Attributes:
         what: a description of the command, without secrets.
@@ -107,12 +106,10 @@ class Deadline:
         return self.left if seconds is None else min(seconds, self.left)
 
     def check(self) -> None:
-        """Raise `TimeoutError` after the deadline."""
         if not self.left:
             raise self.exceeded()
 
     def pass_now(self) -> None:
-        """Let the deadline pass now."""
         self.end = time.monotonic()
 
     def exceeded(self) -> TimeoutError:
@@ -120,11 +117,7 @@ class Deadline:
 
     @contextmanager
     def scope(self, grace: float = 0.0) -> Generator[None]:
-        """Cancel what this block awaits at the deadline, or `grace` seconds after it.
-
-        Raises:
-            TimeoutError: the block was cancelled.
-        """
+        """Cancel this block `grace` seconds after the deadline, with `TimeoutError`."""
         from anyio import move_on_after
 
         with move_on_after(self.left + grace) as scope:

@@ -25,15 +25,9 @@ if TYPE_CHECKING:
 def objects_below(
     url: str, stores: MutableMapping[str, ObjectStore], limits: Limits
 ) -> dict[str, int]:
-    """Return the objects whose keys begin with the key of a URL and a slash.
+    """Return the sizes in bytes of the objects whose keys begin with the key of a URL and a slash.
 
-    Args:
-        url: as for `Upload`.
-        stores: stores by the beginnings of their URLs.
-        limits: the time-outs, in seconds.
-
-    Returns:
-        The size in bytes of each object, by the part of its key after the slash.
+    Each object is named by the rest of its key, after the slash.
     """
     deadline = Deadline(limits)
     deadline.what = without_secrets(url)
@@ -57,11 +51,6 @@ def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Li
     """Remove the object that a URL names, if it exists, and abort its unfinished uploads.
 
     In a store that is a folder, the folder of the object is removed too if it gets empty.
-
-    Args:
-        url: as for `Upload`.
-        stores: stores by the beginnings of their URLs.
-        limits: the time-outs, in seconds.
     """
     deadline = Deadline(limits)
     deadline.what = without_secrets(url)
@@ -112,11 +101,7 @@ def files_in(folder: str) -> dict[str, int]:
 
 
 def request(work: Callable[[], Awaitable[Any]], deadline: Deadline) -> None:
-    """Send requests to a store, until the deadline at most.
-
-    Raises:
-        Exception: as for `Upload`, in the same cases.
-    """
+    """Send requests to a store, until the deadline at most; fail as `Upload` does."""
     with needed("Upload", "live", LIVE):
         from .threads import awaited
     check_process()

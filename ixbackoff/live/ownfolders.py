@@ -17,17 +17,14 @@ from .filesystem import READ, is_own, lock
 
 AT = os.open in os.supports_dir_fd  # not on Windows
 OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
-REPARSE_POINT = 0x400
-"""The attribute of Windows's links and junctions."""
+REPARSE_POINT = 0x400  # the attribute of Windows's links and junctions
 LINK = "It is a link, and the files behind it may be anybody's"
 
 
 class OwnFolder:
     """An open folder. Where the system can, names in it are used relative to the open folder.
 
-    Attributes:
-        path: its path.
-        descriptor: its descriptor; `None` on Windows.
+    `descriptor` is `None` on Windows.
     """
 
     def __init__(self, path: str, descriptor: int | None) -> None:
@@ -39,7 +36,6 @@ class OwnFolder:
         return os.path.join(self.path, name) if self.descriptor is None else name
 
     def names(self, shape: Pattern[str]) -> list[str]:
-        """Return the names in it that have a shape."""
         held = os.listdir(self.path if self.descriptor is None else self.descriptor)
         return [name for name in held if shape.fullmatch(name)]
 
@@ -65,11 +61,7 @@ class OwnFolder:
         os.unlink(self.at(name), dir_fd=self.descriptor)
 
     def remove_unlocked(self, name: str) -> None:
-        """Remove a file of this user, unless a process has locked it.
-
-        Raises:
-            OSError: a process has locked the file, or it cannot be removed.
-        """
+        """Remove a file of this user; raise OSError if a process has locked it."""
         with open(self.open(name), "rb") as file:
             descriptor = file.fileno()
             lock(descriptor)
@@ -124,7 +116,6 @@ def opened(name: str, path: str, within: int | None) -> Generator[OwnFolder]:
 
 
 def check_own(status: os.stat_result, path: str) -> None:
-    """Check that `status` is that of a folder of this user, and not of a link."""
     if stat.S_ISLNK(status.st_mode) or getattr(status, "st_file_attributes", 0) & REPARSE_POINT:
         raise OSError(errno.ELOOP, LINK, path)
     if not stat.S_ISDIR(status.st_mode):

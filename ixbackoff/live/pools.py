@@ -36,7 +36,6 @@ class OneExchange(Generic[C]):
     received more than the response: the excess would be taken for the next response.
 
     Args:
-        connection: the connection of the HTTP library.
         is_closed: returns whether the pool was closed; then the connection is closed after its
             response.
 
@@ -102,7 +101,6 @@ class Pool(httpcore2.ConnectionPool):
         super().close()
 
     def close_idle(self, origin: httpcore2.Origin) -> None:
-        """Close the unused connections to a server."""
         for connection in self.connections:
             if connection.is_idle() and connection.can_handle_request(origin):
                 connection.close()
@@ -120,8 +118,6 @@ class Pool(httpcore2.ConnectionPool):
 class AsyncExclusive(
     OneExchange[httpcore2.AsyncConnectionInterface], httpcore2.AsyncConnectionInterface
 ):
-    """A `OneExchange` for tasks."""
-
     async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
         with remote_errors():
             response = await self._connection.handle_async_request(request)
@@ -137,15 +133,12 @@ class AsyncExclusive(
 
 
 class AsyncPool(httpcore2.AsyncConnectionPool):
-    """A pool for the tasks of one event loop."""
-
     closed = False
 
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.AsyncConnectionInterface:
         return AsyncExclusive(super().create_connection(origin), lambda: self.closed)
 
     async def close_idle(self, origin: httpcore2.Origin) -> None:
-        """Close the unused connections to a server."""
         for connection in self.connections:
             if connection.is_idle() and connection.can_handle_request(origin):
                 await connection.aclose()
@@ -158,7 +151,6 @@ class AsyncPool(httpcore2.AsyncConnectionPool):
 def with_stream(
     response: httpcore2.Response, stream: ReadingStream | AsyncReadingStream
 ) -> httpcore2.Response:
-    """Return a response with another stream for its body."""
     return httpcore2.Response(
         response.status,
         headers=response.headers,
@@ -181,12 +173,7 @@ def remote_errors() -> Generator[None]:
 
 
 class ReadingStream:
-    """The body of a response.
-
-    Args:
-        stream: the body.
-        end: called when the body is closed, with true if it was read to its end.
-    """
+    """The body of a response; `end` is called on closing, with true if it was read to its end."""
 
     def __init__(self, stream: Iterable[bytes], end: Callable[[bool], None]) -> None:
         self._stream = stream
@@ -206,8 +193,6 @@ class ReadingStream:
 
 
 class AsyncReadingStream:
-    """The body of a response, for tasks."""
-
     def __init__(self, stream: AsyncIterable[bytes], connection: AsyncExclusive) -> None:
         self._stream = stream
         self._connection = connection

@@ -24,9 +24,7 @@ class Signer(NamedTuple):
     Attributes:
         place: the scheme and the host.
         bucket: the path of the bucket.
-        key: the key of an object in it.
         query: the parameters of each signed URL, such as the time and the access key.
-        secret: the secret key.
     """
 
     place: str
@@ -48,7 +46,6 @@ class Signer(NamedTuple):
         return self.signed("DELETE", self.path, {"uploadId": upload})
 
     def signed(self, method: str, path: str, parameters: Mapping[str, str]) -> str:
-        """Return a URL with its signature."""
         pairs = sorted({**self.query, **parameters}.items())
         query = "&".join(
             f"{quote(name, safe=SAFE)}={quote(value, safe=SAFE)}" for name, value in pairs

@@ -28,9 +28,6 @@ PIECE = 16 * 1024  # bytes; one system call sends all of them or none
 class Use:
     """The use of connections by one exchange of a thread.
 
-    Args:
-        deadline: the time by which the exchange has to end.
-
     Attributes:
         fresh: whether a connection was opened since this was last set to false.
         shut: whether the effect of the exchange was aborted.
@@ -63,7 +60,6 @@ class Use:
                 shut(opened)
 
     def end(self) -> None:
-        """Release the connections."""
         with self._lock:
             self._sockets.clear()
 
@@ -90,11 +86,7 @@ def shut(opened: socket.socket) -> None:
 
 
 class TimedBackend(httpcore2.NetworkBackend):
-    """A network backend of the HTTP library whose connections end at a deadline.
-
-    Args:
-        allowed: returns whether a connection to an address may be opened; `None` for all.
-    """
+    """A network backend of the HTTP library whose connections end at a deadline."""
 
     def __init__(self, allowed: Allowed | None) -> None:
         self.allowed = allowed
@@ -139,7 +131,6 @@ def resolved(host: str, port: int) -> list[str]:
 
 
 async def resolved_async(host: str, port: int) -> list[str]:
-    """Do what `resolved` does, with `await`."""
     try:
         found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
@@ -189,11 +180,7 @@ class TimedStream(httpcore2.NetworkStream):
 
 
 class AsyncBackend(httpcore2.AsyncNetworkBackend):
-    """A network backend of the HTTP library that leaves no connection open when it is cancelled.
-
-    Args:
-        allowed: returns whether a connection to an address may be opened; `None` for all.
-    """
+    """A network backend of the HTTP library that leaves no connection open when it is cancelled."""
 
     def __init__(self, allowed: Allowed | None) -> None:
         self.allowed = allowed

@@ -35,12 +35,6 @@ def store_failures(deadline: Deadline) -> Generator[None]:
 
 
 def failure_of_store(error: Exception, where: str) -> Exception:
-    """Return the failure that an error of the store library stands for.
-
-    Args:
-        error: the exception of the library.
-        where: the URL of the object, without secrets.
-    """
     complaint = complaint_of(error)
     if not complaint.credentials:
         return PermissionError(

@@ -123,14 +123,10 @@ def port_of(endpoint: str) -> int | None:
 
 
 def file_of(url: str, stores: Collection[str]) -> str | None:
-    """Return the path that a `file:///` URL names.
+    """Return the path that a `file:///` URL names, unless it begins with one of `stores`.
 
     >>> file_of("file:///folder/a%20b", ()), file_of("memory:///folder/a", ())
     ('/folder/a b', None)
-
-    Args:
-        url: the URL.
-        stores: the beginnings of the URLs of other stores.
 
     Raises:
         ValueError: the URL names no file.
@@ -145,11 +141,7 @@ def file_of(url: str, stores: Collection[str]) -> str | None:
 
 
 def check_free(name: str, shown: str) -> None:
-    """Check that an object in a folder may have this name.
-
-    Raises:
-        ValueError: the name is reserved for files that are being written.
-    """
+    """Raise ValueError if a name in a folder is reserved for files that are being written."""
     if STAGED.search(name):
         raise ValueError(
             f"{shown}: in a folder, names that end in # and a number are for unfinished files: "
@@ -171,7 +163,6 @@ def checked_key(key: str, shown: str) -> str:
 
 
 def folder_of(store: ObjectStore) -> str | None:
-    """Return the folder of a store in a folder; `None` for another store."""
     with needed("Upload", "live", LIVE):
         from obstore.store import LocalStore
     return os.path.abspath(store.prefix or os.sep) if isinstance(store, LocalStore) else None
@@ -182,11 +173,7 @@ PROCESSES: list[int] = []
 
 
 def check_process() -> None:
-    """Check that the store library works in this process.
-
-    Raises:
-        Misuse: this process was forked after the library was used: it would hang.
-    """
+    """Raise Misuse if this process was forked after the store library was used: it would hang."""
     process = os.getpid()
     if not PROCESSES:
         PROCESSES.append(process)

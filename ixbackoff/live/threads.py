@@ -111,8 +111,6 @@ def awaited(
     """Await `work` in an event loop of its own, and cancel it at the deadline.
 
     Args:
-        work: called in that loop.
-        deadline: the time by which it has to end.
         check: called every 50 milliseconds; an exception that it raises stops the work.
         grace: seconds after the deadline in which the work may clean up.
     """

@@ -41,11 +41,7 @@ STALE = (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolErro
 
 
 class Transport(httpx2.BaseTransport):
-    """A transport for threads; the context variable `USE` has the deadline of each exchange.
-
-    Args:
-        limits: the time-outs, the allowed addresses and the number of connections to one host.
-    """
+    """A transport for threads; the context variable `USE` has the deadline of each exchange."""
 
     def __init__(self, limits: Limits) -> None:
         self._pools: dict[Way, Pool] = {}
@@ -90,11 +86,6 @@ class Transport(httpx2.BaseTransport):
             return self._pools[way]
 
     def retire(self, interrupted: Collection[int]) -> None:
-        """Close idle connections and those of `interrupted` threads; others close after their use.
-
-        Args:
-            interrupted: the threads whose exchanges did not end by themselves.
-        """
         self._clients.clear()
         for pool in [*self._pools.values()]:
             pool.retire(interrupted)
@@ -122,12 +113,7 @@ def answered(pool: Pool, request: httpcore2.Request, use: Use) -> httpcore2.Resp
 
 
 class Body(httpx2.SyncByteStream):
-    """The body of a response, whose errors are those of httpx2.
-
-    Args:
-        answer: the response of httpcore2.
-        over: called once, when the body is closed.
-    """
+    """The body of a response, whose errors are those of httpx2; closing it calls `over`, once."""
 
     def __init__(self, answer: httpcore2.Response, over: Callable[[], None]) -> None:
         self._answer = answer
@@ -147,11 +133,7 @@ class Body(httpx2.SyncByteStream):
 
 
 class AsyncTransport(httpx2.AsyncBaseTransport):
-    """A transport for the tasks of one event loop.
-
-    Args:
-        limits: as for `Transport`.
-    """
+    """A transport for the tasks of one event loop."""
 
     def __init__(self, limits: Limits) -> None:
         self._pools: dict[Way, AsyncPool] = {}
@@ -184,7 +166,6 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
 
 
 async def answered_async(pool: AsyncPool, request: httpx2.Request) -> httpcore2.Response:
-    """Do what `answered` does, with `await`."""
     opened = Opened()
     sent = lower(request, opened)
     try:
@@ -197,8 +178,6 @@ async def answered_async(pool: AsyncPool, request: httpx2.Request) -> httpcore2.
 
 
 class AsyncBody(httpx2.AsyncByteStream):
-    """The body of a response, for tasks; its arguments are those of `Body`."""
-
     def __init__(self, answer: httpcore2.Response, over: Callable[[], None]) -> None:
         self._answer = answer
         self._over: Callable[[], None] | None = over
@@ -265,11 +244,6 @@ class Way(NamedTuple):
 def way_of(url: httpx2.URL, known: Mapping[str, str], limits: Limits) -> Way:
     """Return the way to the server of a URL, through the proxy of the environment if there is one.
 
-    Args:
-        url: the URL.
-        known: the proxies of the environment, by scheme.
-        limits: the limits of the connections.
-
     Raises:
         Refused: there is a proxy, whose connections `Limits(addresses=...)` cannot check.
     """
@@ -286,7 +260,6 @@ def way_of(url: httpx2.URL, known: Mapping[str, str], limits: Limits) -> Way:
 
 
 def settings_of(way: Way) -> dict[str, Any]:
-    """Return the arguments of the pool for a way."""
     return {
         "ssl_context": trusted() if way.secure else None,
         "proxy": opened_proxy(way.proxy) if way.proxy else None,
@@ -298,12 +271,7 @@ def settings_of(way: Way) -> dict[str, Any]:
 
 
 def opened_proxy(url: str) -> httpcore2.Proxy:
-    """Make the proxy of a URL.
-
-    Raises:
-        ValueError: the URL is not that of a proxy.
-        ImportError: a SOCKS proxy needs a package that is not installed.
-    """
+    """Make the proxy of a URL; raise ValueError or ImportError if it cannot be used."""
     shown = f"the proxy {without_secrets(url)}"
     try:
         proxy = httpx2.Proxy(url)

@@ -41,17 +41,11 @@ MOST = 1 << 20  # bytes of a list; one page has at most 1,000 uploads
 SECONDS = 10.0  # for all requests of one upload
 SHARE = 0.1  # the part of the remaining time that these requests may take
 OLD = 7 * 86400.0  # seconds, for a note
-NOTE = re.compile("[0-9a-f]{64}")
-"""The shape of the name of a note."""
+NOTE = re.compile("[0-9a-f]{64}")  # the shape of the name of a note
 
 
 class UnfinishedUpload(NamedTuple):
-    """An unfinished multipart upload.
-
-    Attributes:
-        id: its identifier.
-        begun: the time at which it began.
-    """
+    """An unfinished multipart upload, and the time at which it began."""
 
     id: str
     begun: datetime
@@ -100,13 +94,7 @@ async def tidy(
 
 
 async def abort_left(client: httpx2.AsyncClient, signer: Signer, longest: timedelta | None) -> None:
-    """Abort the unfinished uploads of a key.
-
-    Args:
-        client: sends the requests.
-        signer: signs them.
-        longest: the age of the oldest upload that may still be running; `None` aborts all.
-    """
+    """Abort the unfinished uploads of a key that are older than `longest`; `None` aborts all."""
     for upload in unfinished(await listed(client, signer), signer.key):
         if longest is None or datetime.now(UTC) - upload.begun > longest:
             request = client.build_request("DELETE", signer.aborting(upload.id))
@@ -114,11 +102,7 @@ async def abort_left(client: httpx2.AsyncClient, signer: Signer, longest: timede
 
 
 async def listed(client: httpx2.AsyncClient, signer: Signer) -> str:
-    """Return the store's list of unfinished uploads whose keys begin with that of the signer.
-
-    Raises:
-        ValueError: the store sends no list, or too long a one.
-    """
+    """Return the store's list of unfinished uploads whose keys begin with that of the signer."""
     request = client.build_request("GET", signer.listing())
     async with aclosing(await client.send(hidden(request), stream=True)) as answer:
         body = bytearray()

@@ -44,9 +44,7 @@ def upload(
     """Put a file into the store that a URL names, whole or not at all.
 
     Args:
-        command: the path of the file and the URL of the object.
         stores: stores by the beginnings of their URLs.
-        limits: the time-outs, in seconds.
         check: called repeatedly; an exception that it raises stops the upload.
         unchanging: whether the file never changes: the object may then be a hard link to it.
     """
@@ -97,7 +95,6 @@ def put(
     deadline: Deadline,
     check: Callable[[], None],
 ) -> None:
-    """Put a file into a store other than a folder."""
     check_process()
     with needed("Upload", "live", LIVE):
         import obstore

@@ -151,7 +151,6 @@ def end(current: Current, failure: BaseException | None) -> None:
 
 
 def failed(span: Span, failure: BaseException) -> None:
-    """Record a failure in a span."""
     from opentelemetry.trace import Status, StatusCode
 
     span.record_exception(failure)

@@ -101,7 +101,6 @@ class Curve:
 
 
 def plotted(axes: Any, curves: Sequence[Curve], scale: str) -> None:
-    """Draw the curves on a pair of axes."""
     for number, curve in enumerate(curves, 1):
         color = COLORS[(number - 1) % len(COLORS)]
         points = {k: wait for k, wait in enumerate(curve.run, 1) if drawable(wait, scale)}
@@ -137,5 +136,4 @@ def plotted(axes: Any, curves: Sequence[Curve], scale: str) -> None:
 
 
 def drawable(wait: float, scale: str) -> bool:
-    """Return whether a wait has a place on the axis."""
     return wait < HIGHEST and (wait > 0 or scale == "linear")

@@ -15,14 +15,7 @@ MOST = 1000
 
 
 def named(text: str) -> tuple[str, Timing]:
-    """Import the schedule that `MODULE:NAME` names, and return it with the text.
-
-    >>> named("ixbackoff.schedules.kinds:powers_of_two")
-    ('ixbackoff.schedules.kinds:powers_of_two', Exponential(base=1.0, factor=2.0, cap=None))
-
-    Raises:
-        ArgumentTypeError: `text` does not name a schedule.
-    """
+    """Import the schedule that `MODULE:NAME` names, and return it with the text."""
     timing = imported(text)
     if not isinstance(timing, Timing):
         raise ArgumentTypeError(f"{text} is not a schedule but {timing!r}")
@@ -39,14 +32,7 @@ def labelled(timings: dict[str, Timing]) -> dict[str, Timing]:
 
 
 def file_name(text: str) -> str:
-    """Return `text`, if the names of the files can begin with it.
-
-    >>> file_name("jitter")
-    'jitter'
-
-    Raises:
-        ArgumentTypeError: `text` is empty, or names a folder.
-    """
+    """Return `text`, if the names of the files can begin with it."""
     if not text or Path(text).name != text or not text.isprintable():
         raise ArgumentTypeError(
             f"{text!r} is not a name for a file: give a name, and the folder with --folder"
@@ -84,7 +70,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Draw the schedules that the command line names, and return the exit status."""
     words = parsed(arguments)
     timings = dict(words.timings or map(named, POST))
     try:

@@ -25,13 +25,9 @@ DARK = """@media (prefers-color-scheme: dark) { text { fill: #e6edf3 }
 def line_style(number: int, points: int = 0, colors: Sequence[str] = COLORS) -> dict[str, Any]:
     """Style a line, so that it differs from the others by color, dashes and markers.
 
-    >>> line_style(1)
-    {'color': '#d55e00', 'linestyle': '--', 'marker': 's', 'markersize': 5}
-
     Args:
         number: the number of the line in its picture, from 0.
         points: the number of points of the line, if only some of them are to have a marker.
-        colors: the colors of the lines.
     """
     style: dict[str, Any] = {
         "color": colors[number % len(colors)],
@@ -53,7 +49,6 @@ def plain(axis: Any) -> None:
 
 
 def headline(figure: Any, text: str) -> None:
-    """Write the main point of a picture above it."""
     figure.suptitle(text, x=0.01, ha="left", fontsize=12, fontweight="bold")
 
 

@@ -133,8 +133,6 @@ class Pair(Schedule):
 
 @final
 class Longer(Pair):
-    """The longer of two waits."""
-
     __slots__ = ()
     sign = "|"
     combine = staticmethod(max)
@@ -142,8 +140,6 @@ class Longer(Pair):
 
 @final
 class Shorter(Pair):
-    """The shorter of two waits."""
-
     __slots__ = ()
     sign = "&"
     combine = staticmethod(min)
@@ -151,8 +147,6 @@ class Shorter(Pair):
 
 @final
 class Sum(Pair):
-    """The sum of two waits."""
-
     __slots__ = ()
     sign = "+"
     combine = staticmethod(add)
@@ -176,8 +170,6 @@ class Changed(Schedule):
 
 @final
 class Scaled(Changed):
-    """Waits multiplied by `times`."""
-
     __slots__ = ("times",)
 
     def __init__(self, schedule: Schedule, times: float) -> None:
@@ -199,8 +191,6 @@ class Scaled(Changed):
 
 @final
 class Jittered(Changed):
-    """Waits multiplied by random numbers between 1 and `spread`."""
-
     __slots__ = ("spread",)
 
     def __init__(self, schedule: Schedule, spread: float) -> None:
@@ -229,8 +219,6 @@ class Jittered(Changed):
 
 @final
 class Seeded(Changed):
-    """A schedule that draws the same random numbers in every run."""
-
     __slots__ = ("seed",)
 
     def __init__(self, schedule: Schedule, seed: int) -> None:
@@ -267,11 +255,6 @@ def steady(timing: Timing) -> tuple[WaitFunction, float] | None:
 
 
 def check_schedule(schedule: object) -> None:
-    """Check that `schedule` is a `Schedule`.
-
-    Raises:
-        Misuse: `schedule` is something else.
-    """
     if isinstance(schedule, Schedule):
         return
     hint = "such as Exponential(...)"

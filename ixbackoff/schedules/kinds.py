@@ -42,9 +42,6 @@ class Exponential(Series):
     >>> Exponential(base=0.1, factor=3, cap=0.5)
     Exponential(base=0.1, factor=3.0, cap=0.5)
 
-    The defaults give the powers of two of "Exponential backoff with indexed monads": 1, 2, 4, ...
-    seconds.
-
     Args:
         base: seconds of the first wait, more than 0.
         factor: the ratio of each wait to the one before, 1 or more.

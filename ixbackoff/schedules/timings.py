@@ -119,15 +119,7 @@ def never_shorter(waits: WaitFunction) -> WaitFunction:
 
 
 def usable(seconds: float, k: int, timing: Timing) -> float:
-    """Return `seconds` as a float, if it can be the length of a wait.
-
-    >>> from ixbackoff import Exponential
-    >>> usable(3.5, 0, Exponential())
-    3.5
-
-    Raises:
-        ValueError: `seconds` is negative, not finite or not a number.
-    """
+    """Return `seconds` as a float; raise ValueError if they cannot be the length of a wait."""
     if seconds.__class__ is float and 0.0 <= seconds < inf:
         return seconds
     exact = finite(seconds)
@@ -147,22 +139,13 @@ def usable_or_infinite(seconds: float, k: int, timing: Timing) -> float:
 
 
 def chance_of(seed: int | None) -> Chance:
-    """Make a source of random numbers. The same `seed` gives the same numbers.
-
-    >>> chance_of(1).uniform(0, 1) == chance_of(1).uniform(0, 1)
-    True
-    """
     from random import Random
 
     return Random(seed)  # noqa: S311
 
 
 def any_chance() -> Chance:
-    """Return Python's own source of random numbers: shared by threads, reseeded after a fork.
-
-    >>> 0 <= any_chance().uniform(0, 1) <= 1
-    True
-    """
+    """Return Python's own source of random numbers: shared by threads, reseeded after a fork."""
     import random
 
     return random

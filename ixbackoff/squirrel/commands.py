@@ -50,20 +50,13 @@ class Resource:
 
 @lru_cache(maxsize=1024)
 def name_of(url: str) -> str:
-    """Return the UUID (version 5) of a URL without user name, password and fragment."""
     parts = urlsplit(url)
     plain = parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="")
     return str(uuid5(NAMESPACE_URL, plain.geturl()))
 
 
 class Copy(NamedTuple):
-    """A copy of a resource, as the index records it.
-
-    Attributes:
-        key: the key of the object in the store.
-        etag: the ETag that was sent with its bytes, if any.
-        size: the number of its bytes.
-    """
+    """A copy of a resource, as the index records it; `etag` was sent with its bytes, if any."""
 
     key: str
     etag: str | None
@@ -71,12 +64,7 @@ class Copy(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """An object in the store.
-
-    Attributes:
-        key: its key.
-        size: the number of its bytes.
-    """
+    """An object in the store, with its size in bytes."""
 
     key: str
     size: int
@@ -97,13 +85,7 @@ class IndexEntry(NamedTuple):
 
 
 class Brought(NamedTuple):
-    """A fetched file.
-
-    Attributes:
-        path: its path.
-        etag: the ETag that was sent with its bytes, if any.
-        size: the number of its bytes.
-    """
+    """A fetched file; `etag` was sent with its bytes, if any."""
 
     path: str
     etag: str | None
@@ -121,10 +103,7 @@ class GetETag(Command[str | None]):
 class Fetch(Command[Brought]):
     """Fetch the missing bytes of a resource into a file, which exists until the program has ended.
 
-    Attributes:
-        resource: the resource.
-        etag: the current ETag, if any: a complete file with this ETag is not fetched again.
-        folder: the folder of the file.
+    A complete file with the ETag `etag` is not fetched again.
     """
 
     resource: Resource

@@ -41,10 +41,6 @@ WORDS = {
 class DatabaseError(Exception):
     """The failure of a transaction; its message contains no part of the URL.
 
-    Args:
-        cause: the driver's exception.
-        lost: whether the connection was lost.
-
     Attributes:
         transient: whether another try may succeed.
     """
@@ -70,9 +66,7 @@ class Database(Protocol):
     def transaction(self, writes: bool, left: float, /) -> AbstractContextManager[Execute]:
         """Yield a function that executes statements in one transaction, committed after the block.
 
-        Args:
-            writes: whether the transaction changes something.
-            left: the seconds that the transaction may take.
+        The transaction may take `left` seconds.
 
         Raises:
             DatabaseError: the database fails.
@@ -80,11 +74,7 @@ class Database(Protocol):
         ...
 
     def read(self, statement: str, values: Mapping[str, object], /) -> Sequence[Any] | None:
-        """Return the rows of a statement in any thread; `None` if only the writing thread may read.
-
-        Raises:
-            DatabaseError: the database fails.
-        """
+        """Return the rows of a statement, in any thread; `None` if only the writer reads."""
         ...
 
     def close(self) -> None:

@@ -36,7 +36,6 @@ INTRODUCTION = (
 
 
 def origin() -> Origin:
-    """Make the web server of the demonstration, which runs inside its `with` block."""
     return Origin(RESOURCES, FAULTS)
 
 

@@ -19,12 +19,10 @@ from .summary import LONGEST
 if TYPE_CHECKING:
     from .screens import Screen
 
-LONG = 0.5
-"""Seconds after which a download gets a bar."""
+LONG = 0.5  # seconds after which a download gets a bar
 TERMINALS = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
 """Environment variables that make rich take standard error for a terminal."""
-EVERY = 10.0
-"""Seconds between two lines on the progress, without a terminal."""
+EVERY = 10.0  # seconds between two lines on the progress, without a terminal
 
 Overall: TypeAlias = Callable[[int], str]
 """A function that describes the progress of all resources, given the bytes that have arrived."""
@@ -51,7 +49,6 @@ class Display:
         self.verbose = verbose
 
     def _open(self) -> Screen | None:
-        """Return a screen if standard error is a terminal."""
         if not (sys.stderr.isatty() or TERMINALS & os.environ.keys()):
             return None
         from .screens import Screen
@@ -72,7 +69,6 @@ class Display:
 
         Args:
             what: the resource or the index that waits.
-            delay: the wait.
             rest: the remaining seconds, if another process began the wait.
         """
         self.over(what)
@@ -108,7 +104,6 @@ class Display:
                 self._screen.remove(str(what))
 
     def close(self) -> None:
-        """Remove all bars."""
         if self._screen is not None:
             with self._safely():
                 self._screen.close()
@@ -119,7 +114,6 @@ class Display:
             self.say(text)
 
     def say(self, text: str) -> None:
-        """Print one line."""
         with self._safely():
             if self._screen is None:
                 print(plain(text), file=sys.stderr, flush=True)

@@ -39,15 +39,7 @@ FILE = "runs.sqlite"
 
 
 def keep_named_durably(words: Namespace) -> int:
-    """Keep the resources of the command line by durable runs; return the exit status.
-
-    Raises:
-        ValueError: an argument cannot be used; the error says which and why.
-        OSError: a folder cannot be written to.
-        IndexBroken: the index cannot be used.
-        IndexUnavailable: the index cannot be reached.
-        ImportError: a package is missing; the error names the extra to install.
-    """
+    """Keep the resources of the command line by durable runs, as `keep_named` keeps them."""
     resources = resources_of(words)
     database = database_of(words.folder) if words.database is None else words.database
     summary, storage = summary_of(words), lasting(storage_of(words))
@@ -57,17 +49,12 @@ def keep_named_durably(words: Namespace) -> int:
 
 
 def database_of(folder: Path) -> str:
-    """Return the URL of the database of runs in the squirrel's folder."""
     path = str(folder.absolute() / FILE)
     return "sqlite:///" + path.replace("%", "%25").replace("?", "%3F")
 
 
 def checked(database: str) -> str:
-    """Return the URL of a database that can store runs.
-
-    Raises:
-        ValueError: the URL names no such database.
-    """
+    """Return `database` if it can store runs; raise ValueError otherwise."""
     try:
         return checked_database(database)
     except Misuse:
@@ -78,11 +65,7 @@ def checked(database: str) -> str:
 
 
 def lasting(storage: Storage) -> Storage:
-    """Return `storage` if it outlives the process.
-
-    Raises:
-        ValueError: the store or the index is in memory.
-    """
+    """Return `storage` if it outlives the process; raise ValueError otherwise."""
     in_memory = "store" if storage.store.startswith("memory://") else "index"
     if in_memory == "store" or is_in_memory(storage.index):
         raise ValueError(
@@ -141,11 +124,7 @@ def keep_durably(
 def opened_runs(
     storage: Storage, index: Index, database: str, options: Options, display: Display
 ) -> Generator[Runs]:
-    """Perform the runs of this storage during the block.
-
-    Raises:
-        ValueError: the database cannot be used, or another process performs its runs.
-    """
+    """Perform the runs of this storage during the block; raise ValueError if that is impossible."""
     place = place_of(database)
     workflow = workflow_for(f"{storage.name} {place_of(storage.index)}")
     home = storage.folder / f"{PREFIX}{digest(place)}"

@@ -25,8 +25,7 @@ from .commands import Brought, Fetch, Resource
 
 FOLDER = ".squirrel-parts"
 """The folder for unfinished downloads, which the next command resumes."""
-OLD = 7 * 86_400.0
-"""Seconds after which an unused file is removed."""
+OLD = 7 * 86_400.0  # seconds after which an unused file is removed
 TRIES = 5
 PRIVATE = "~"
 """A mark in the names of files that only one process uses; a later process removes them."""
@@ -40,7 +39,6 @@ class FetchedFile:
     """A file that is open and locked.
 
     Attributes:
-        part: the file.
         resumable: whether another process may resume it.
         fetched: the ETag and the size, once the file is complete.
     """
@@ -56,11 +54,6 @@ class FetchedFiles:
     The lock keeps other processes from writing to a file and from removing it. If a program
     succeeds, its file is removed. If it fails, a resumable file stays for a later run in the same
     folder.
-
-    Args:
-        connections: the connections to web servers.
-        progress: called during downloads.
-        early: whether to write to the disk while a file grows, as for `PartFile`.
     """
 
     def __init__(
@@ -86,11 +79,7 @@ class FetchedFiles:
         return [path for path in (left.part, left.note) if os.path.basename(path) in self._left[1]]
 
     def ask(self, resource: Resource) -> str | None:
-        """Request a resource, and return its ETag; `fetch` in the same thread reads the body.
-
-        Raises:
-            Exception: as for `Download`, in the same cases.
-        """
+        """Request a resource, and return its ETag; `fetch` in the same thread reads the body."""
         self.abandon(resource)
         response = OpenResponse(self._exchange(resource), self._connections)
         self._responses[resource.name] = response
@@ -103,11 +92,7 @@ class FetchedFiles:
             response.close()
 
     def fetch(self, command: Fetch) -> Brought:
-        """Fetch the missing bytes of a resource.
-
-        Raises:
-            Exception: as for `Download`, in the same cases.
-        """
+        """Fetch the missing bytes of a resource; fail as `Download` does."""
         resource, folder = command.resource, command.folder
         file = self._of(resource, folder)
         done = file.fetched
@@ -138,13 +123,7 @@ class FetchedFiles:
         return path in paths
 
     def release(self, resource: Resource, folder: str, kept: bool) -> None:
-        """Close the file of a resource whose program has ended.
-
-        Args:
-            resource: the resource.
-            folder: the folder of the file.
-            kept: whether the resource is kept, so that its file is no longer needed.
-        """
+        """Close the file of a resource whose program has ended; it is not needed if `kept`."""
         self.abandon(resource)
         with self._lock:
             file = self._files.pop((folder, resource.name), None)
@@ -171,16 +150,7 @@ class FetchedFiles:
 
 
 def open_file(folder: str, name: str, early: bool = False) -> FetchedFile:
-    """Open the file that an earlier run left, or a private one if another process has it.
-
-    Args:
-        folder: the folder of the file.
-        name: the name of the resource.
-        early: as for `PartFile`.
-
-    Raises:
-        OSError: the folder is a link or another user's, or cannot be written to.
-    """
+    """Open the file that an earlier run left, or a private one if another process has it."""
     resumable = True
     for _ in range(TRIES):
         path = os.path.join(folder, name if resumable else f"{name}{PRIVATE}{uuid4().hex}")
@@ -196,11 +166,7 @@ def open_file(folder: str, name: str, early: bool = False) -> FetchedFile:
 
 @contextmanager
 def made(folder: Path) -> Generator[Path]:
-    """Make a folder if it is missing; at the end, remove it again if it is empty.
-
-    Raises:
-        OSError: the folder cannot be made.
-    """
+    """Make a folder if it is missing; at the end, remove it again if it is empty."""
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -216,9 +182,6 @@ def fetching_folder(home: Path) -> Generator[Path]:
     """Yield the folder in `home` for unfinished downloads, which all squirrels there share.
 
     At the beginning and at the end of the block old files are removed.
-
-    Raises:
-        OSError: `home` cannot be written to, or the folder in it is a link or another user's.
     """
     with made(home):
         folder = home / FOLDER
@@ -234,11 +197,7 @@ def fetching_folder(home: Path) -> Generator[Path]:
 
 
 def sweep_old(folder: Path) -> None:
-    """Remove the unused files that are old or private, and the folder if it is empty then.
-
-    Raises:
-        OSError: the folder is missing, a link, or another user's.
-    """
+    """Remove the unused files that are old or private, and the folder if it is empty then."""
     with own_folder(folder) as opened:
         for name in opened.names(OURS):
             with suppress(OSError):

@@ -17,10 +17,8 @@ from .._words.failures import Transient
 A = TypeVar("A")
 C = TypeVar("C")
 
-LONGEST = 30.0
-"""Seconds that work may take if no other limit is shorter."""
-CLOSING = 5.0
-"""Seconds that `close` waits for the current group."""
+LONGEST = 30.0  # seconds that work may take if no other limit is shorter
+CLOSING = 5.0  # seconds that `close` waits for the current group
 MOST = 256
 
 
@@ -28,8 +26,6 @@ class Work(Generic[C, A]):
     """One piece of work, for one caller.
 
     Args:
-        function: does the work, in a transaction.
-        writes: whether it changes the database.
         order: the sort key of this work in its group; one order for all squirrels avoids deadlocks.
         seconds: the seconds that the work may take.
     """
@@ -60,7 +56,6 @@ class Work(Generic[C, A]):
         self.end_wait()
 
     def end_wait(self) -> None:
-        """Wake the caller."""
         with suppress(RuntimeError):  # awake already
             self.over.release()
 

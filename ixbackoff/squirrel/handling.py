@@ -28,9 +28,7 @@ class Handlers(NamedTuple):
     """The handlers of the squirrel's own commands, except for those of the index.
 
     Attributes:
-        connections: the connections to web servers.
         stores: object stores by the prefixes of their URLs.
-        files: the files between download and upload.
         has: returns whether a resource is kept, or some of its bytes are in a file.
     """
 
@@ -65,7 +63,6 @@ class Handlers(NamedTuple):
 
         Raises:
             NotReady: another squirrel has removed the empty folder of the object.
-            Exception: as for `Upload`, in the same cases.
         """
         unchanging = self.files.is_complete(command.path)
         try:
@@ -83,7 +80,6 @@ class Handlers(NamedTuple):
 def answering(
     standard: Interpreter[Standard], index: Index, handlers: Handlers
 ) -> Interpreter[Row | Delay]:
-    """Join the handlers of the squirrel's own commands to the standard handlers."""
     return (
         standard
         | Upload.handled_by(handlers.upload)

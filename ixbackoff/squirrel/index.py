@@ -92,11 +92,6 @@ class Index:
             raise
 
     def look(self, command: Look) -> IndexEntry:
-        """Return the entry of a resource.
-
-        Raises:
-            IndexBroken: the entry has a key that this index has not given: it would be removed.
-        """
         name, place = command.resource.name, command.place
         rows = self._read(LOOK, {"name": name, "place": place})
         beginning = self._beginning(name, place)
@@ -115,7 +110,6 @@ class Index:
         return bool(self._read(COPY, {"name": resource.name, "place": place}))
 
     def claim(self, command: Claim) -> str:
-        """Record a claim to a new key, and return the key."""
         name, place = command.resource.name, command.place
         key = self._beginning(name, place) + uuid4().hex[:FRESH]
         claim = {"place": place, "key": key, "name": name, "doomed": False}
@@ -123,16 +117,13 @@ class Index:
         return key
 
     def swap(self, command: Swap) -> bool:
-        """Make a claimed key the current one, unless another squirrel was faster."""
         return self._do(lambda execute: self._swapped(execute, command), order=command.copy.key)
 
     def doom(self, command: Doom) -> bool:
-        """Doom a claim; return whether the claim exists."""
         claim = {"place": command.place, "key": command.key}
         return self._do(lambda execute: bool(execute(DOOM, claim)), order=command.key)
 
     def forget(self, command: Forget) -> None:
-        """Remove a claim."""
         claim = {"place": command.place, "key": command.key}
         self._do(lambda execute: execute(FORGET, claim), order=command.key)
 
@@ -143,7 +134,6 @@ class Index:
 
     @property
     def interpreter(self) -> Interpreter[Look | Claim | Swap | Doom | Forget]:
-        """The handlers of the commands of the index."""
         return (
             Look.handled_by(self.look)
             | Claim.handled_by(self.claim)
@@ -213,7 +203,6 @@ class Index:
             ) from None
 
     def _read(self, statement: str, values: Mapping[str, object]) -> Sequence[Any]:
-        """Return the rows of one statement."""
         self._groups.check_open()
         with self._failures():
             rows = self.database.read(statement, values)
@@ -252,16 +241,6 @@ def beginning_in(place: str, mark: str) -> str:
 
 
 def opened(url: str | Path) -> Database:
-    """Open a database.
-
-    Raises:
-        ValueError: the URL names neither SQLite nor PostgreSQL.
-        ImportError: the driver is missing; the error names the extra to install.
-    """
-    wrong = ValueError(
-        "The index is named by a URL: sqlite:///file or "
-        "postgresql+psycopg://user:password@host/database."
-    )
     try:
         if isinstance(url, Path) or url.startswith("sqlite"):
             return SQLite(url)
@@ -273,9 +252,11 @@ def opened(url: str | Path) -> Database:
             "An index in PostgreSQL needs a driver: pip install 'ixbackoff[postgresql]'."
         ) from None
     except ValueError:
-        raise wrong from None
+        raise ValueError(
+            "The index is named by a URL: sqlite:///file or "
+            "postgresql+psycopg://user:password@host/database."
+        ) from None
 
 
 def splits(failure: Exception) -> bool:
-    """Return whether to do each work of a group alone after this failure."""
     return not isinstance(failure, IndexUnavailable)

@@ -16,36 +16,20 @@ LONGEST = 1 << 20  # characters of a line
 
 
 class BadLine(NamedTuple):
-    """A line of a file that is not a URL.
-
-    Attributes:
-        place: the file and the number of the line.
-        message: the error message.
-    """
+    """A line of a file that is not a URL; `place` is the file and the number of the line."""
 
     place: str
     message: str
 
 
 def resources_of(words: Namespace) -> Iterator[Resource | BadLine]:
-    """Return the resources of a command line; a file is read line by line as they are taken.
-
-    Raises:
-        ValueError: an argument is not a URL.
-    """
+    """Return the resources of a command line; a file is read line by line as they are taken."""
     arguments = [Resource(url) for url in words.urls]
     return chain(arguments, () if words.input is None else resources_in(words.input))
 
 
 def resources_in(file: str) -> Iterator[Resource | BadLine]:
-    """Yield the resources of a file, one URL a line, without blank lines and comments.
-
-    Args:
-        file: the path of the file; `-` for the standard input.
-
-    Raises:
-        ValueError: the file cannot be read.
-    """
+    """Yield the resources of a file, one URL a line, without blank lines and comments."""
     try:
         opened = (
             nullcontext(standard_input())
@@ -70,11 +54,7 @@ def resources_in(file: str) -> Iterator[Resource | BadLine]:
 
 
 def standard_input() -> TextIO:
-    """Return the standard input as UTF-8, whatever the locale is.
-
-    Raises:
-        ValueError: the standard input is closed.
-    """
+    """Return the standard input as UTF-8, whatever the locale is."""
     given: Any = sys.stdin
     if given is None or given.closed:
         raise ValueError(

@@ -13,8 +13,7 @@ from .._running.aborting import ABORT, Abort
 A = TypeVar("A")
 T = TypeVar("T")
 
-ENDING = 3.0
-"""Seconds that threads have to end after an interruption."""
+ENDING = 3.0  # seconds that threads have to end after an interruption
 
 
 class Jobs(Generic[T, A]):
@@ -25,8 +24,6 @@ class Jobs(Generic[T, A]):
 
     Args:
         items: the items; each is taken when a thread is free.
-        name: returns the name of an item.
-        work: works on an item.
         take: called with the number of an item and the result of its work, in one thread at a time;
             after an interruption, only for items whose work is done.
         stop: set to end all waits.

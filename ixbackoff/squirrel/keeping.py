@@ -27,19 +27,12 @@ from .storage import Storage, opened_index, storage_of, store_checked
 from .summary import COPIED, HIT, Summary, SummaryLine
 
 FULL = RetryBudget.botocore().left
-MOST_ORIGINS = 1024
-"""The greatest number of unused budgets that are kept."""
+MOST_ORIGINS = 1024  # the greatest number of unused budgets that are kept
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of keeping.
-
-    Attributes:
-        schedule: the schedule of the waits.
-        within: the time limit of each resource, seconds.
-        jobs: the number of concurrent resources.
-    """
+    """The options of keeping; `within` is the time limit of each resource, in seconds."""
 
     schedule: Exponential
     within: float
@@ -47,17 +40,7 @@ class Options:
 
 
 class Parts(NamedTuple):
-    """The parts with which the pipeline runs.
-
-    Attributes:
-        interpreter: the handlers of the commands.
-        places: the store, its name in the index, and the folder for files.
-        files: the files between download and upload.
-        options: the options.
-        budgets: the retry budgets.
-        stop: an event that ends all waits.
-        display: the display of the waits.
-    """
+    """The parts with which the pipeline runs; `stop` ends all waits."""
 
     interpreter: Interpreter[Row | Delay]
     places: Places
@@ -92,12 +75,7 @@ def summary_of(words: Namespace) -> Summary:
 
 
 def options_of(words: Namespace, base: float = 1.0) -> Options:
-    """Read the options of keeping from the command line.
-
-    Args:
-        words: the command line.
-        base: the default of the first wait, in seconds.
-    """
+    """Read the options from the command line; by default the first wait takes `base` seconds."""
     first = base if words.base is None else words.base
     return Options(Exponential(base=first), words.within, words.jobs)
 

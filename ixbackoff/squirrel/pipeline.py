@@ -31,13 +31,7 @@ Row: TypeAlias = GetETag | ListObjects | Look | Fetch | Claim | Upload | Swap | 
 
 
 class Places(NamedTuple):
-    """The store and the folder of a resource.
-
-    Attributes:
-        store: the URL of the object store.
-        place: the name of the store in the index, without secrets.
-        folder: the folder for the file of the resource.
-    """
+    """The store of a resource, its name in the index (without secrets), and a folder for files."""
 
     store: str
     place: str
@@ -45,12 +39,7 @@ class Places(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """The result for a kept resource.
-
-    Attributes:
-        copy: the copy.
-        hit: whether the copy existed already.
-    """
+    """The result for a kept resource; a hit if the copy existed already."""
 
     copy: Copy
     hit: bool
@@ -95,7 +84,6 @@ def cleared(strays: list[str], claims: tuple[str, ...], places: Places) -> Do[Cl
     Args:
         strays: keys without a claim.
         claims: claimed keys; a squirrel that still uses one retries with a new key.
-        places: the places of the resource.
     """
     for key in strays:
         yield from Remove(key, places.store)

@@ -21,15 +21,7 @@ PATIENCE = 5.0
 
 
 class PostgreSQL:
-    """A PostgreSQL database.
-
-    Args:
-        url: `postgresql+psycopg://user:password@host/database`.
-
-    Raises:
-        ValueError: the URL does not name a PostgreSQL database.
-        ImportError: the driver is missing.
-    """
+    """A PostgreSQL database, by its URL: `postgresql+psycopg://user:password@host/database`."""
 
     tables = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
     locked = " FOR UPDATE"

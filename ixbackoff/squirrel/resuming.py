@@ -44,8 +44,6 @@ class Arguments(NamedTuple):
     """The arguments of a run, which an earlier process may have started.
 
     Attributes:
-        resource: the resource.
-        places: the store, its name in the index, and the folder for the file.
         base: the seconds of the first wait.
         within: the time limit of the run, seconds.
     """
@@ -74,20 +72,14 @@ def workflow_for(destination: str) -> Keeping:
 
 
 def digest(*parts: str) -> str:
-    """Return hexadecimal digits that depend on the texts only."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]
 
 
 def id_of(resource: Resource, workflow: str, number: int) -> str:
-    """Return the id of the run that keeps a resource.
+    """Return the id of the run that keeps a resource, for the `number`-th time in a command.
 
     >>> id_of(Resource("https://me:secret@localhost/nuts"), "squirrel-1", 1)
     'localhost-c19340761085'
-
-    Args:
-        resource: the resource.
-        workflow: the name of the workflow.
-        number: 1 for the first time that a command names the resource, and so on.
     """
     host = re.sub("[^a-z0-9.]+", "-", urlsplit(resource.url).hostname or "")[:NAME]
     return f"{host}-{digest(workflow, resource.name, str(number))}"
@@ -98,12 +90,9 @@ class Runs:
     """The durable runs of one command line.
 
     Attributes:
-        workflow: the workflow of all runs.
-        places: as in `Arguments`; each new run gets its own folder inside of that folder.
+        places: their folder contains the folder of each run.
         base: the seconds of the first wait of new runs.
         within: the time limit of new runs, seconds.
-        files: the files between download and upload.
-        display: the display of the waits.
         engine: performs the runs; `open` sets it.
     """
 
@@ -121,7 +110,6 @@ class Runs:
 
     @property
     def home(self) -> Path:
-        """The folder that contains the folder of each run."""
         return Path(self.places.folder)
 
     def open(self, engine: Engine[Row | Delay]) -> None:
@@ -188,7 +176,6 @@ class Runs:
                 self.display.wait(self.arguments(run).resource, event, rest)
 
     def arguments(self, run: str) -> Arguments:
-        """Return the arguments of a run."""
         if run not in self._arguments:
             stored = self.engine.store.given(run)["args"]
             self._arguments[run] = Arguments(*[decode(value) for value in stored])

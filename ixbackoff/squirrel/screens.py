@@ -24,8 +24,7 @@ from .formatting import fitted, plain
 
 BAR, NUMBERS, PERCENT = 20, 28, 5
 """Columns of a bar, of the numbers beside it, and of a percentage."""
-WIDE = BAR + NUMBERS + 20
-"""The columns of a terminal that is wide enough for all three."""
+WIDE = BAR + NUMBERS + 20  # the columns of a terminal that is wide enough for all three
 
 
 class Screen:
@@ -34,9 +33,6 @@ class Screen:
     Args:
         overall: describes the progress of all downloads in one line, or returns an empty string.
         stays: whether that line stays while there are no bars.
-
-    Attributes:
-        is_terminal: whether there is a terminal.
     """
 
     def __init__(self, overall: Callable[[], str], stays: bool) -> None:
@@ -55,7 +51,6 @@ class Screen:
         self._timer.start()
 
     def show(self, name: str, done: int, total: int | None) -> None:
-        """Show the progress of a download, in bytes."""
         if name not in self._bars:
             self._progress.start()
             self._bars[name] = self._progress.add_task(plain(name), total=total)
@@ -80,7 +75,6 @@ class Screen:
             self._progress.stop()
 
     def say(self, text: str) -> None:
-        """Print one line."""
         self._console.print(Text(text), soft_wrap=True)
 
 
@@ -88,8 +82,6 @@ class Bars(Progress):
     """A progress display of rich that fits the terminal.
 
     Args:
-        console: the terminal.
-        overall: as for `Screen`.
         redirects: whether to print the standard output above the bars.
     """
 
@@ -113,12 +105,7 @@ class Bars(Progress):
 
 
 class Name(ProgressColumn):
-    """A column for the names of downloads.
-
-    Args:
-        console: the terminal.
-        rest: the width of the other columns.
-    """
+    """A column for the names of downloads; the other columns are `rest` cells wide."""
 
     max_refresh = None
 

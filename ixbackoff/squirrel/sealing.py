@@ -61,9 +61,6 @@ def sweep(home: Path, is_needed: Callable[[str], bool]) -> None:
 
     `is_needed` is called after the folders are listed. A run begins before its folder is made, so
     the run of each listed folder has begun.
-
-    Raises:
-        OSError: `home` is a link, or another user's.
     """
     with suppress(FileNotFoundError), own_folder(home) as opened:
         for run in opened.names(RUN):

@@ -15,22 +15,14 @@ from .databases import DatabaseError, Execute
 
 IN_MEMORY = ":memory:"
 SHAPE = re.compile(r"sqlite(?:\+pysqlite)?://(?:/(?P<file>[^?]*))?(?:\?(?P<options>.*))?")
-TIMEOUT = 1.0
-"""The seconds for which SQLite waits for the lock of another program."""
+TIMEOUT = 1.0  # the seconds for which SQLite waits for the lock of another program
 WRITES = ("PRAGMA synchronous=FULL",)
 """With this and a write-ahead log, a commit survives a power cut."""
 READS = ("PRAGMA query_only=TRUE",)
 
 
 class SQLite:
-    """A SQLite database.
-
-    Args:
-        url: `sqlite:///file?timeout=seconds`, or the path of a file.
-
-    Raises:
-        ValueError: the URL does not name a SQLite database.
-    """
+    """A SQLite database, by its URL, `sqlite:///file?timeout=seconds`, or the path of its file."""
 
     tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
     locked = ""
@@ -122,13 +114,10 @@ def in_utf8(text: bytes) -> str:
 
 
 def path_of(url: str | Path) -> str:
-    """Return the path in the URL of a SQLite database.
+    """Return the path in the URL of a SQLite database; raise ValueError for another URL.
 
     >>> path_of("sqlite:///a/b?timeout=5"), path_of("sqlite:////a"), path_of("sqlite://")
     ('a/b', '/a', ':memory:')
-
-    Raises:
-        ValueError: the URL does not name a SQLite database.
     """
     if isinstance(url, Path):
         return str(url)
@@ -139,11 +128,6 @@ def path_of(url: str | Path) -> str:
 
 
 def is_in_memory(url: str | Path) -> bool:
-    """Return whether a URL names a SQLite database in memory.
-
-    >>> is_in_memory("sqlite://"), is_in_memory("sqlite:///index.sqlite")
-    (True, False)
-    """
     try:
         return path_of(url) == IN_MEMORY
     except ValueError:

@@ -13,14 +13,12 @@ PACKAGES = ("httpx2", "obstore", "rich")
 SHORTEST, LONGEST = 0.001, 86_400.0
 WITHIN = 900.0
 JOBS, MOST_JOBS = 8, 256
-NO_THREAD = "can't start new thread"
-"""The message of Python's `RuntimeError`."""
+NO_THREAD = "can't start new thread"  # the message of Python's `RuntimeError`
 
 SECONDS = duration(SHORTEST, LONGEST)
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """Parse the command line."""
     parser = Parser(
         prog="ixbackoff squirrel",
         description="Keep copies of web resources in an object store, and an index of them. A "
@@ -50,7 +48,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def check_together(parser: Parser, words: Namespace) -> None:
-    """Reject options that exclude each other."""
     if words.demo == bool(words.urls or words.input is not None):
         parser.error("give the URLs of the resources, or --input, or --demo without URLs")
     if words.demo and words.durable:
@@ -133,7 +130,6 @@ def add_durable(parser: Parser) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Keep the resources of the command line, and return the exit status."""
     open_streams()
     words = parsed(arguments)
     try:

@@ -34,8 +34,6 @@ class Storage:
     Attributes:
         store: the URL of the object store, without a slash at its end.
         stores: open stores, by their URLs.
-        index: the URL or the file of the index.
-        folder: the folder for files.
         endpoint: the URL of an S3 service other than AWS, or an empty text.
     """
 
@@ -47,7 +45,6 @@ class Storage:
 
     @property
     def in_folder(self) -> bool:
-        """Whether the store is a folder."""
         return self.store.startswith("file:")
 
     @property
@@ -58,16 +55,11 @@ class Storage:
 
 
 def storage_in(folder: Path) -> Storage:
-    """Put the store, the index and other files into one folder."""
     return Storage((folder / "objects").as_uri(), {}, folder / "index.sqlite", folder)
 
 
 def storage_of(words: Namespace) -> Storage:
-    """Return the storage of a command line; by default all parts are in one folder.
-
-    Raises:
-        ValueError: the store or its endpoint cannot be used.
-    """
+    """Return the storage of a command line; by default all parts are in one folder."""
     storage = storage_in(words.folder.absolute())
     in_memory = False
     if words.store:
@@ -94,11 +86,7 @@ def storage_of(words: Namespace) -> Storage:
 
 
 def with_open_store(storage: Storage, endpoint: str | None) -> Storage:
-    """Return `storage`, with its store open for all threads if it is in S3 or in memory.
-
-    Raises:
-        ValueError: the endpoint cannot be used.
-    """
+    """Return `storage`, with its store open for all threads if it is in S3 or in memory."""
     scheme, _, rest = storage.store.partition("://")
     if scheme == "s3":
         bucket = rest.partition("/")[0]

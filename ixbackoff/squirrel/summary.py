@@ -15,13 +15,11 @@ HIT = "hit"
 COPIED = "copied"
 LONGEST = 1_000
 """The greatest width of a text in a line or in the table, in cells of a terminal."""
-WIDE = 150
-"""The columns of a terminal that is wide enough for a key beside its resource."""
+WIDE = 150  # the columns of a terminal that is wide enough for a key beside its resource
 UNBOUNDED = 100_000
 KEY = 69
 PART_OF_KEY = 37
-REST = 27
-"""Columns for the numbers and the borders."""
+REST = 27  # columns for the numbers and the borders
 
 
 class SummaryLine(NamedTuple):
@@ -30,10 +28,8 @@ class SummaryLine(NamedTuple):
     Attributes:
         resource: its URL, without secrets.
         result: "hit", "copied", or a description of the failure.
-        tries: the number of tries.
-        wait_seconds: the sum of the waits between them.
+        wait_seconds: the sum of the waits between the tries.
         key: the key of the object; empty if the resource is not kept.
-        size: the bytes of the object.
     """
 
     resource: str
@@ -45,12 +41,10 @@ class SummaryLine(NamedTuple):
 
     @property
     def hit(self) -> bool:
-        """Whether the resource was kept already."""
         return self.result == HIT
 
     @property
     def kept(self) -> bool:
-        """Whether the resource is kept at the end of the command."""
         return bool(self.key)
 
 
@@ -61,14 +55,11 @@ class Summary:
     After `stop` is set, failures are ignored, because the interruption caused them.
 
     Args:
-        stop: set when the command is to end.
         table: whether to collect all lines for a table; otherwise each line is printed immediately.
         total: the number of resources; `None` if unknown.
 
     Attributes:
-        copied: the number of copied resources.
         hits: the number of resources that were kept already.
-        failed: the number of resources that are not kept.
         size: the bytes of the new copies.
     """
 
@@ -83,7 +74,6 @@ class Summary:
     _lines: dict[int, SummaryLine] = field(default_factory=dict[int, SummaryLine])
 
     def take(self, number: int, line: SummaryLine) -> None:
-        """Add the line of resource `number`."""
         if not line.kept:
             if self.stop.is_set():
                 return
@@ -102,13 +92,10 @@ class Summary:
             sys.stdout.flush()
 
     def progress(self, arrived: int) -> str:
-        """Describe the progress of several resources in one line.
+        """Describe the progress of several resources in one line, after `arrived` bytes.
 
         >>> Summary(total=300, copied=11, failed=1, begun=monotonic() - 10.0).progress(10**6)
         '12 of 300 (1 failed), 1 MB, 100 kB/s'
-
-        Args:
-            arrived: the bytes that have arrived.
         """
         if self.total == 1:  # the bar of the download shows the same
             return ""
@@ -120,12 +107,10 @@ class Summary:
 
     @property
     def lines(self) -> list[SummaryLine]:
-        """The lines for the table, in the order of the resources."""
         return [self._lines[number] for number in sorted(self._lines)]
 
     @property
     def well(self) -> bool:
-        """Whether all resources are kept."""
         return not self.failed
 
     def end(self) -> None:

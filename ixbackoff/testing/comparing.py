@@ -48,7 +48,6 @@ def lines_of(trace: Any) -> list[str]:
 
 
 def beside(what: str, left: Sequence[str], right: Sequence[str]) -> list[str]:
-    """Write the lines of both side by side, matching lines in one row."""
     cut = [line if len(line) <= WIDEST else f"{line[: WIDEST - 3]}..." for line in left]
     wide = max(map(len, cut), default=0)
     rows: list[str] = []

@@ -183,7 +183,6 @@ class ByCommand(Generic[A]):
         return script(command)
 
     def unused(self) -> list[str]:
-        """List the answers that the program should have used and did not."""
         return [
             f"{answer} for {command!r}"
             for command, script in self.scripts.items()

@@ -73,8 +73,6 @@ def waited(seconds: float) -> Waited:
 class World(Generic[E]):
     """A virtual clock and a trace: the base of `Virtual` and `VirtualAsync`.
 
-    As a context manager it checks at the end that every scripted answer was used.
-
     Attributes:
         now: the seconds of virtual time since the beginning.
         trace: the performed commands, in order.
@@ -179,11 +177,7 @@ class World(Generic[E]):
         self.now += command.seconds
 
     def _taken(self, answer: DelayedAnswer, command: Command[Any]) -> Any:
-        """Advance the time, and return the answer.
-
-        Raises:
-            TimeoutError: the time limit ends before the answer arrives.
-        """
+        """Advance the time, and return the answer; raise TimeoutError after a time limit."""
         limit = time_limit()
         if limit is not None and answer.seconds >= limit:
             self.now += limit
@@ -307,11 +301,7 @@ class VirtualAsync(World[E]):
 
 
 def stable(text: str) -> str:
-    """Return a text without addresses of objects, which differ from run to run.
-
-    >>> stable("<function page at 0x7f53a8>")
-    '<function page>'
-    """
+    """Return a text without addresses of objects, which differ from run to run."""
     return ADDRESS.sub("", text)
 
 

@@ -15,6 +15,8 @@ from ixbackoff.__main__ import main
 from ixbackoff._door import checkers
 from ixbackoff._door.reading.checker_output import Error, errors_in
 
+from ..support.processes import Child
+
 WRONG = """from ixbackoff import N1, N2, Download, at
 
 get = Download("http://localhost/a", "a")
@@ -243,7 +245,7 @@ def test_what_is_not_text_is_passed_on() -> None:
 
 
 def test_a_closed_pipe_is_not_a_traceback(tmp_path: Path) -> None:
-    with subprocess.Popen(
+    with Child(
         [sys.executable, "-m", "ixbackoff", "check", "-"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

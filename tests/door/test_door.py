@@ -14,6 +14,7 @@ from ixbackoff.__main__ import main
 from ixbackoff._door.subcommands import SUBCOMMANDS
 
 from ..support.checkers.checked import ROOT
+from ..support.processes import Child
 
 PACKAGE = Path(ixbackoff.__file__).parent
 
@@ -124,7 +125,7 @@ def test_a_missing_extra_is_named(
 
 
 def test_a_closed_pipe_is_not_a_traceback() -> None:
-    with subprocess.Popen(
+    with Child(
         [sys.executable, "-m", "ixbackoff"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout is not None

@@ -49,6 +49,11 @@ OF_EACH = [
         "with arguments: (Interpreter[Delay], within=Literal['5'])",
         "not-seconds",
     ),
+    (
+        "No matching overload found for function `ixbackoff._writing.programs.Program.run` called "
+        "with arguments: (Interpreter[Delay], schedule=None, within=Literal['5'])",
+        "not-seconds",
+    ),
 ]
 
 

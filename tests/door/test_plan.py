@@ -36,6 +36,7 @@ from ixbackoff.testing import Virtual, takes
 
 from ..support import jobs
 from ..support.generators import ladders
+from ..support.processes import Child
 from ..support.ways.programs import Ask
 
 JOBS = jobs.__name__
@@ -123,7 +124,7 @@ def test_a_file_in_the_current_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("words", "said"),
     [
         ("JOBS:plian", "tests.support.jobs:plian: the module has no plian; did you mean plain?"),
         ("JOBS:Jobs.outer", "tests.support.jobs:Jobs.outer: the type has no outer"),
@@ -140,14 +141,21 @@ def test_a_file_in_the_current_folder(tmp_path: Path) -> None:
         ("JOBS:fails", "jobs:fails() failed: KeyError: 'page'"),
         ("JOBS:undecorated", "jobs:undecorated is a coroutine function: decorate it"),
         ("JOBS:Jobs", "jobs:Jobs is not a program, but <class"),
+        (
+            "JOBS:makes_for -- a b",
+            "makes_for() failed: TypeError: makes_for() takes 1 positional a",
+        ),
+        ("JOBS:with_arguments -- a", "with_arguments needs the argument path: write the arguments"),
+        ("JOBS:with_arguments -- a b c", "with_arguments() failed: TypeError: too many positional"),
+        ("JOBS:plain -- a", "plain() failed: TypeError: 'Program' object is not callable"),
     ],
 )
-def test_what_is_not_a_program_is_told_in_one_sentence(
-    name: str, said: str, capsys: pytest.CaptureFixture[str]
+def test_what_makes_no_program_is_told_in_one_sentence(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for command in "plan", "run":
         with pytest.raises(SystemExit) as ended:
-            main([command, name.replace("JOBS", JOBS)])
+            main([command, *words.replace("JOBS", JOBS).split()])
         assert ended.value.code == 2
         told = capsys.readouterr().err
         assert said in told
@@ -169,27 +177,6 @@ def test_wrong_words(words: str, said: str, capsys: pytest.CaptureFixture[str]) 
         main(["plan", f"{JOBS}:plain", *words.replace("JOBS", JOBS).split()])
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("makes_for -- a b", "makes_for() failed: TypeError: makes_for() takes 1 positional argum"),
-        ("with_arguments -- a", "with_arguments needs the argument path: write the arguments behi"),
-        ("with_arguments -- a b c", "with_arguments() failed: TypeError: too many positional argu"),
-        ("plain -- a", "plain() failed: TypeError: 'Program' object is not callable"),
-    ],
-)
-def test_wrong_arguments_of_a_function(
-    words: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for command in "plan", "run":
-        with pytest.raises(SystemExit) as ended:
-            main([command, *f"{JOBS}:{words}".split()])
-        assert ended.value.code == 2
-        told = capsys.readouterr().err
-        assert said in told
-        assert told.count("\n") == 1
 
 
 def test_a_schedule_that_gives_unusable_seconds(capsys: pytest.CaptureFixture[str]) -> None:
@@ -272,7 +259,7 @@ def command(*words: str) -> list[str]:
 
 
 def test_a_closed_pipe_and_no_terminal() -> None:
-    with subprocess.Popen(  # noqa: S603
+    with Child(
         command("plan", f"{JOBS}:plain"),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

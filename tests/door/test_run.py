@@ -15,6 +15,7 @@ from ixbackoff.__main__ import main
 from ixbackoff._door.stderr_log import LOGGER, logged
 
 from ..support import jobs
+from ..support.processes import Child
 
 JOBS = jobs.__name__
 
@@ -278,7 +279,7 @@ def test_ctrl_c_in_a_wait(name: str, tmp_path: Path) -> None:
         "async def fail(): raise NotReady('not there')\n"
         "sleeping = at(N4).retry(call_async(fail))\n"
     )
-    with subprocess.Popen(  # noqa: S603
+    with Child(
         [sys.executable, "-m", "ixbackoff", "run", f"waiting:{name}"],
         cwd=tmp_path,
         stdin=subprocess.DEVNULL,
@@ -298,7 +299,7 @@ def test_a_closed_pipe(tmp_path: Path) -> None:
     tmp_path.joinpath("long.py").write_text(
         "from ixbackoff import *\ntext = at(N0).do(call(str, 'x' * 1_000_000))\n"
     )
-    with subprocess.Popen(
+    with Child(
         [sys.executable, "-m", "ixbackoff", "run", "long:text"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,

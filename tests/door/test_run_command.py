@@ -19,6 +19,7 @@ from ixbackoff._door.shell import LASTING, TRANSIENT, statuses
 from ixbackoff._door.stderr_log import LOGGER
 
 from ..support import jobs
+from ..support.processes import Child
 
 JOBS = jobs.__name__
 QUICK = ["--schedule", f"{JOBS}:quick"]
@@ -265,7 +266,7 @@ def test_an_alarm_of_others_is_passed_on(limit: list[str]) -> None:
 @contextmanager
 def begun(*words: str) -> Generator[subprocess.Popen[str]]:
     """The command line in a process group of its own, as a shell would begin it."""
-    with subprocess.Popen(  # noqa: S603
+    with Child(
         [sys.executable, "-m", "ixbackoff", "run", *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -325,7 +326,7 @@ def test_a_signal_in_a_wait_is_ours(name: str) -> None:
 def test_a_signal_that_was_ignored_stays_so() -> None:
     words = [sys.executable, "-m", "ixbackoff", "run", "N9", "--"]
     script = "echo begun; sleep 0.5; echo ended"
-    with subprocess.Popen(  # noqa: S603
+    with Child(
         ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh", *words, "sh", "-c", script],
         stdout=subprocess.PIPE,
         text=True,
@@ -410,7 +411,7 @@ def test_ctrl_c_of_a_terminal_reaches_the_command_once() -> None:
 
 @pytest.mark.slow
 def test_what_it_writes_is_seen_at_once_and_it_reads_our_input() -> None:
-    with subprocess.Popen(
+    with Child(
         [sys.executable, "-m", "ixbackoff", "run", "N1", "--", "sh", "-c", "read x; echo $x; cat"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -50,7 +50,7 @@ def line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Lines:
 def test_a_run_is_seen_paused_resumed_cancelled_and_forgotten(tmp_path: Path, line: Lines) -> None:
     with working(tmp_path, live(), nap, fetch) as engine:
         engine.start_with_id("one", nap, 1)
-        until(lambda: "waits until" in line("runs"))
+        until(lambda: "waiting until" in line("runs"))
         (seen,) = line.json("runs")
         assert (seen["run"], seen["workflow"], seen["rung"], seen["wait_count"]) == (
             "one",
@@ -60,10 +60,10 @@ def test_a_run_is_seen_paused_resumed_cancelled_and_forgotten(tmp_path: Path, li
         )
         assert line("show", "one").splitlines()[1].split()[:2] == ["0", "call(str,"]
         assert "one  paused" in line("pause", "one")
-        assert "one  queued" in line("resume", "one")
-        until(lambda: "waits until" in line("runs"))
+        assert line("resume", "one").splitlines()[1].startswith("one  ")
+        until(lambda: "waiting until" in line("runs"))
         assert "has not ended: cancel it first" in line("forget", "one", status=1)
-        assert "cannot be resumed: it is waits until" in line("resume", "one", status=1)
+        assert "cannot be resumed: it is waiting until" in line("resume", "one", status=1)
         assert "one  cancelled" in line("cancel", "one")
         assert "cannot be resumed: it is cancelled" in line("resume", "one", status=1)
         assert "one  forgotten" in line("forget", "one")

@@ -38,6 +38,7 @@ from ..support.clients.tries import failure_of
 from ..support.durable.chosen import answered, chosen_run
 from ..support.durable.engines import Said, Say, fails, until, url_in, working
 from ..support.durable.journals import Memory, durably
+from ..support.processes import Child
 
 ROOT = Path(__file__).parents[2]
 HOW = Defaults(Constant(0.1))
@@ -236,9 +237,7 @@ def test_a_run_that_waits_is_retried_by_the_next_engine(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_run_whose_process_was_killed_as_it_waited_is_retried(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.support.durable.chosen", url_in(tmp_path)]
-    with subprocess.Popen(  # noqa: S603
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT
-    ) as process:
+    with Child(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"asked\n"
         time.sleep(0.3)  # until the failure is recorded

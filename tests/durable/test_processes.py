@@ -23,6 +23,7 @@ from ixbackoff.live import live
 from ..support.durable.engines import until, url_in, working
 from ..support.durable.pressed import fetching
 from ..support.kills.programs import Record, copy, interpreter
+from ..support.processes import Child
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,7 +41,7 @@ def nap() -> Any:
 @contextmanager
 def worker(database: str, record: Record) -> Generator[subprocess.Popen[str]]:
     """Another process that performs runs."""
-    with subprocess.Popen(  # noqa: S603
+    with Child(
         [sys.executable, "-m", "tests.support.kills.programs", database, "60", "copy"],
         cwd=ROOT,
         env=os.environ | {"RECORD": str(record.path)},
@@ -59,7 +60,7 @@ def test_one_process_works_on_a_file_until_it_is_dead(tmp_path: Path) -> None:
     record = Record(tmp_path / "record")
     with worker(url_in(tmp_path), record) as other:
         with pytest.raises(
-            Misuse, match=r"Another worker performs the runs in .*/runs\.sqlite: let"
+            Misuse, match=r"Another worker performs the runs in .*/runs\.sqlite: start"
         ):
             Engine(interpreter(record), copy, database=url_in(tmp_path))
         with working(tmp_path, interpreter(record), copy, worker=False) as client:
@@ -188,7 +189,7 @@ def test_ctrl_c_leaves_nothing_that_runs_and_the_next_engine_goes_on(
     if moment == "in a wait":
         socket.create_connection(origin.listening.getsockname()).close()  # the first is answered
     words = [url_in(tmp_path), "one", origin.url, file]
-    with subprocess.Popen(  # noqa: S603
+    with Child(
         [sys.executable, "-m", "tests.support.durable.pressed", *words],
         cwd=ROOT,
         stdout=subprocess.PIPE,

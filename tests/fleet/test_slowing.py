@@ -20,7 +20,7 @@ class Ask(Command[None]):
     __slots__ = ()
 
 
-class Asker:
+class Sender:
     """The sender of requests; it remembers the results and their times.
 
     Attributes:
@@ -42,10 +42,10 @@ def ended(
     """The end of each request, in the model: (time, number of the arrival), until the horizon."""
     events = Events(seed=0)
     serving = model.begin(events)
-    asker = Asker(events)
+    sender = Sender(events)
 
     def ask(number: int) -> None:
-        serving.ask(Request(Ask(), number, events.now, None, asker))
+        serving.ask(Request(Ask(), number, events.now, None, sender))
 
     for number, arrival in enumerate(arrivals):
         events.at(arrival, ask, number)
@@ -53,7 +53,7 @@ def ended(
         events.at(stops[0], lambda _: serving.stop())
         events.at(stops[0] + stops[1], lambda _: serving.resume())
     events.run(HORIZON)
-    return asker.told
+    return sender.told
 
 
 def reference(
@@ -157,7 +157,7 @@ class Recorded:
     def __init__(self, model: SlowingServer) -> None:
         self.events = Events(seed=0)
         self.serving = model.begin(self.events)
-        self.asker = Asker(self.events)
+        self.sender = Sender(self.events)
         self.requests: list[Request] = []
 
     def asks(self, when: float, count: int = 1) -> None:
@@ -166,7 +166,7 @@ class Recorded:
         def ask(_: object) -> None:
             for _number in range(count):
                 number = len(self.requests)
-                self.requests.append(Request(Ask(), number, self.events.now, None, self.asker))
+                self.requests.append(Request(Ask(), number, self.events.now, None, self.sender))
                 self.serving.ask(self.requests[-1])
 
         self.events.at(when, ask)
@@ -194,7 +194,7 @@ def test_who_has_gone_keeps_the_place() -> None:
         world.serving.abandoned(request)
     assert world.load(2.99) == 20
     assert world.load(3.1) == 0
-    assert world.asker.told == []
+    assert world.sender.told == []
 
 
 def test_the_accept_queue_holds_one_more_than_its_length_and_all_of_it_is_served() -> None:
@@ -263,7 +263,7 @@ def test_what_was_in_its_place_before_the_stop_ends_when_it_goes_on() -> None:
     world.asks(15.0, 100)
     assert world.load(20.9) == 10
     assert world.load(21.0 + 1e-6) == 100
-    assert [when for when, _ in world.asker.told] == [21.0] * 10
+    assert [when for when, _ in world.sender.told] == [21.0] * 10
 
 
 def test_a_stop_within_a_tick_changes_nothing() -> None:

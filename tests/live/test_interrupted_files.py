@@ -17,6 +17,7 @@ import pytest
 from ixbackoff.live.files import OPEN, PartFile
 from ixbackoff.testing.web import Document, Origin, Slow
 
+from ..support.processes import Child
 from ..support.ways.live import Way, each_way
 
 pytestmark = pytest.mark.slow
@@ -82,7 +83,7 @@ def test_four_interrupts_leave_no_part_without_its_note(
     with Origin({"/a": Document(BODY, etag=etag)}, {"GET /a": slowly}) as origin:
         for number in range(ROUNDS):
             arguments = [sys.executable, "-c", PROGRAM, way.name, f"{origin.url}/a"]
-            with subprocess.Popen(  # noqa: S603
+            with Child(
                 [*arguments, str(tmp_path / "a")],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -35,6 +35,7 @@ from ixbackoff.live import StoreError, folders, live, s3_store, store_of, upload
 from ixbackoff.live.limits import Deadline
 from ixbackoff.testing.web import Connection, Dropped, Fault, Hang, Malformed, Origin, Reset, Status
 
+from ..support.processes import Child
 from ..support.ways.live import QUICK, SECRETS, SYNC, Way, each_async_way, each_way
 
 pytestmark = pytest.mark.slow
@@ -365,7 +366,7 @@ def test_a_killed_upload_leaves_nothing_after_the_next(
     folder = tmp_path / "store"
     url = (folder / "key").as_uri()
     arguments = [sys.executable, "-c", program, str(large), url]
-    with subprocess.Popen(arguments) as killed:  # noqa: S603
+    with Child(arguments) as killed:
         while not (folder.exists() and os.listdir(folder)):
             assert killed.poll() is None
             time.sleep(0.005)

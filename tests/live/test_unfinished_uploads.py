@@ -6,7 +6,6 @@ import logging
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -26,6 +25,7 @@ from ixbackoff.live.signatures import Signer, signer_of
 from ixbackoff.live.unfinished_uploads import MOST, UploadNote, listed, unfinished
 from ixbackoff.testing.web import Malformed, Origin
 
+from ..support.processes import Child
 from ..support.ways.live import PATIENT, QUICK, SYNC, Way, each_way
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def test_what_a_killed_upload_has_left_is_aborted_by_the_next(
     url = f"s3://{bucket}/{KEY}"
     for _ in range(2):
         arguments = [sys.executable, "-c", SLOW, str(large), url]
-        with subprocess.Popen(arguments) as killed:  # noqa: S603
+        with Child(arguments) as killed:
             before = left(moto, bucket)
             while left(moto, bucket) in ([], before):
                 assert killed.poll() is None

@@ -32,6 +32,7 @@ from ixbackoff.testing.web import (
     Truncated,
 )
 
+from ..support.processes import Child
 from ..support.squirrels.running import Squirrel, files_below, tidy
 
 pytestmark = pytest.mark.slow
@@ -236,7 +237,7 @@ def test_interrupted_all_jobs_end_and_what_is_kept_is_shown(tmp_path: Path) -> N
         url = origin.url + "/nuts"
         words = [url, *(origin.url + path for path in ("/hang", "/hanging", "/wait"))]
         arguments = ["-c", INTERRUPTIBLE, *words, "--folder", str(folder), "--base", "600"]
-        with subprocess.Popen(  # noqa: S603
+        with Child(
             [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
             assert process.stderr is not None

@@ -20,6 +20,7 @@ from ixbackoff.testing.web import Document, Origin, Slow, Status, Truncated
 
 from ..support.kills.moments import Moments
 from ..support.kills.squirrels import KillingSquirrels
+from ..support.processes import Child
 from ..support.squirrels.running import Squirrel, files_below, objects_of, rows_of, tidy
 
 ROOT = Path(__file__).parent.parent.parent
@@ -100,7 +101,7 @@ def test_interrupted_in_a_wait_it_shows_what_is_kept(tmp_path: Path) -> None:
         words = [origin.url + "/nuts", origin.url + "/later", origin.url + "/never"]
         arguments = ["-c", INTERRUPTIBLE, *words, "--folder", str(folder), "--base", "600"]
         arguments += ["--jobs", "1"]
-        with subprocess.Popen(  # noqa: S603
+        with Child(
             [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
             try:
@@ -129,7 +130,7 @@ def test_four_interrupts_leave_no_part_without_its_note(etag: str | None, tmp_pa
     slow = {f"GET {path}": repeat(Slow(0.02, len(NEW) // 50)) for path in served}
     with Origin(served, slow) as origin:
         words = [*(origin.url + path for path in served), "--folder", str(folder)]
-        with subprocess.Popen(  # noqa: S603
+        with Child(
             [sys.executable, "-c", INTERRUPTIBLE, *words], stderr=subprocess.PIPE
         ) as process:
             while not {f"GET {path}" for path in served} <= {*origin.counts}:
@@ -160,7 +161,7 @@ sys.stdin.read()
 
 def test_squirrels_leave_each_other_in_peace_and_clear_up_after_the_dead(tmp_path: Path) -> None:
     folder = tmp_path / FOLDER
-    with subprocess.Popen(  # noqa: S603
+    with Child(
         [sys.executable, "-c", WORKING, str(folder)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -210,7 +211,7 @@ def test_a_later_run_fetches_only_what_is_missing(
         url = origin.url + "/nuts"
         if way == "killed":
             words = [sys.executable, "-m", "ixbackoff", "squirrel", url, "--base", "600"]
-            with subprocess.Popen(  # noqa: S603
+            with Child(
                 [*words, "--folder", str(squirrel.folder)], stderr=subprocess.PIPE
             ) as process:
                 assert process.stderr is not None

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ..support.processes import Child
+
 ROOT = Path(__file__).parents[2]
 
 # A process that a shell starts in the background ignores SIGINT, and so do its children.
@@ -30,7 +32,7 @@ def test_a_benchmark_that_is_interrupted_leaves_no_file(number: int, tmp_path: P
     temporary.mkdir()
     env = {**os.environ, "BENCH_FOLDER": str(temporary), "PYTHONPATH": str(ROOT)}
     words = [sys.executable, "-c", INTERRUPTIBLE]
-    with subprocess.Popen(words, cwd=working, env=env, stderr=subprocess.PIPE) as process:  # noqa: S603
+    with Child(words, cwd=working, env=env, stderr=subprocess.PIPE) as process:
         deadline = time.monotonic() + 60
         while not [*temporary.rglob("objects/*/*")]:
             assert process.poll() is None

@@ -38,6 +38,7 @@ from ixbackoff.schedules import Constant
 from ixbackoff.testing import Virtual, always, answers, no_waits
 
 from ..support.ids import shown
+from ..support.processes import Child
 from ..support.ways.attempts import clean_up, guarded, work
 from ..support.ways.functions import Script
 from ..support.ways.programs import Ask
@@ -309,7 +310,7 @@ ways[sys.argv[1]]()
 
 @pytest.mark.parametrize("way", ["run", "live", "function", "block"])
 def test_sigterm_ends_a_wait_of_an_hour_within_a_second(way: str) -> None:
-    with subprocess.Popen(  # noqa: S603
+    with Child(
         [sys.executable, "-c", PROCESS, way],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -123,7 +123,6 @@ def unwrapped(plain: Sequence[str], begun: int, message: str) -> tuple[str, int,
 
 
 def of_pyright(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
-    """Parse an error of pyright with its indented lines."""
     head = PYRIGHT.fullmatch(plain[here])
     if head is None or head["severity"] != "error":
         return None, here + 1

@@ -13,14 +13,11 @@ Inner = tuple[str, ...]
 
 
 class Differs(NamedTuple):
-    """A difference between two types, and its fix."""
-
     text: str
     fix: str
 
 
 def another_program(parsed: Parsed) -> Explanation | None:
-    """Explain a program whose type differs from the expected one."""
     if not (is_program(parsed.it) and is_program(parsed.wanted)):
         return None
     it, wanted = shown(parsed.it).inner, shown(parsed.wanted).inner
@@ -93,7 +90,6 @@ def moved(verb: str, here: int | None, there: int | None, name: str) -> str:
 
 
 def another_rung(parsed: Parsed) -> Explanation | None:
-    """Explain a rung that differs from the expected one."""
     pattern = r"type\[(.*)\]"
     it, wanted = re.fullmatch(pattern, parsed.it), re.fullmatch(pattern, parsed.wanted)
     if parsed.sort != "value" or it is None or wanted is None:

@@ -217,7 +217,6 @@ def decorated(parsed: Parsed) -> Explanation | None:
 
 
 def not_called(name: str, step: str) -> Explanation:
-    """Explain a step on a function that makes a program: the function is not called."""
     return Explanation(
         "no-such-step",
         f"{name} is a function that makes a program, and here it is not called.",

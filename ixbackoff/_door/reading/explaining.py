@@ -59,14 +59,12 @@ EXPLAIN: tuple[Callable[[Parsed], Explanation | None], ...] = (
 def explanations(message: str, method: str = "") -> Iterator[tuple[Parsed, Explanation]]:
     """Yield every explanation of a message, with the message as it was parsed.
 
+    `method` is the called method, for a message that does not name it.
+
     >>> text = 'Argument 1 to "at" has incompatible type "int"; expected "Rung[Z]"'
     >>> [(_, it)] = explanations(text)
     >>> it.code, it.fix
     ('not-a-rung', 'Write at(N3), which waits 3 times at most.')
-
-    Args:
-        message: the message.
-        method: the called method, for a message that does not name it.
     """
     for one in parse(message):
         read = one if one.method else one._replace(method=method)

@@ -8,14 +8,7 @@ CONTINUES = "and this would continue here"
 
 
 class Sketch(NamedTuple):
-    """The rungs of a drawing.
-
-    Attributes:
-        start: the rung where a program starts.
-        end: the rung where the program ends.
-        other: the rung where it should end, or where the next program starts.
-        note: the note at `other`.
-    """
+    """The rungs of a drawing; `other` is where it should end, or where the next program starts."""
 
     start: int
     end: int
@@ -24,14 +17,7 @@ class Sketch(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """The replacement of a message.
-
-    Attributes:
-        code: the name of the mistake; `ixbackoff explain CODE` prints its page.
-        sentence: the mistake.
-        fix: the correction to write.
-        ladder: a drawing, if the rungs are known.
-    """
+    """The replacement of a message; `ixbackoff explain CODE` prints the page of `code`."""
 
     code: str
     sentence: str
@@ -65,7 +51,6 @@ def drawing(ladder: Sketch) -> list[str]:
 
 
 def note(ladder: Sketch, rung: int) -> str:
-    """Write the note at a rung."""
     notes: list[str] = []
     if rung == ladder.end:
         continues = ladder.other is not None and ladder.note == CONTINUES

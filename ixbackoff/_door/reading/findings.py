@@ -172,7 +172,6 @@ def drawn(
 
 
 def place_of(error: Error, source: Source) -> Place | None:
-    """Return the place of the wrong argument or operand of an error."""
     for one in parse(error.message):
         place = None
         if one.sort == "join":

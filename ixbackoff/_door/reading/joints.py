@@ -24,7 +24,6 @@ COMMANDS = ("Download", "Upload", "Log", "Throw", "Call", "CallAsync")
 
 
 def joined(parsed: Parsed) -> Explanation | None:
-    """Explain two programs whose rungs differ."""
     if parsed.sort != "join" or not is_program(parsed.it):
         return None
     if not is_program(parsed.wanted):
@@ -75,7 +74,6 @@ def foreign(ends: str, starts: str) -> Explanation | None:
 
 
 def apart(first: Span, starts: int, where: str) -> Explanation | None:
-    """Explain a second program that does not start where the first one ends."""
     start, end = first
     if end == starts:
         return None

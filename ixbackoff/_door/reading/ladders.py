@@ -64,13 +64,9 @@ def uncertain(parsed: Parsed) -> Explanation | None:
 def no_wait_left(
     method: str, span: Span | None, by_steps: bool | None = None, in_a_loop: bool = False
 ) -> Explanation:
-    """Explain a wait at N0.
+    """Explain a wait at N0, on a ladder with these rungs, if they are known.
 
-    Args:
-        method: the step.
-        span: the rungs where the program starts and ends, if known.
-        by_steps: whether the program came down to N0 by steps, and not by a retry, if known.
-        in_a_loop: whether the step is in a loop.
+    `by_steps` says that steps, and no retry, led down to N0; it is `None` if that is not known.
     """
     step = f".{method}()" if method else "this step"
     began = "" if span is None else f", which started at N{span.start},"

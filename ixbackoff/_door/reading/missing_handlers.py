@@ -79,9 +79,7 @@ def unanswered(row: str, wanted: str) -> Explanation | None:
 def joined(parsed: Parsed, wanted: list[str] | None = None) -> Explanation | None:
     """Explain joined interpreters that lack handlers, or include another value.
 
-    Args:
-        parsed: the message.
-        wanted: the commands of the program, if the source shows them.
+    `wanted` are the commands of the program, if the source shows them.
     """
     if parsed.sort != "join" or parsed.method != "|" or shown(parsed.it).name not in INTERPRETERS:
         return None
@@ -100,7 +98,6 @@ def joined(parsed: Parsed, wanted: list[str] | None = None) -> Explanation | Non
 
 
 def handler(parsed: Parsed) -> Explanation | None:
-    """Explain a handler that does not fit its command."""
     if parsed.sort != "argument" or parsed.method not in ("handled_by", "awaited_by"):
         return None
     takes, gives = taken(parsed.wanted), answer(parsed.wanted)
@@ -204,10 +201,10 @@ def workflow(parsed: Parsed) -> Explanation | None:
     """Explain a workflow whose commands the interpreter of an engine does not answer."""
     unsolved = parsed.sort == "unsolved" and parsed.method == "Engine"
     kinds = shown(parsed.it), shown(parsed.wanted)
-    if unsolved or (parsed.sort == "argument" and kinds[0].name == kinds[1].name == "Workflow"):
-        missing = [] if unsolved else not_in(kinds[0].inner[-1], kinds[1].inner[-1])
-    else:
+    workflows = parsed.sort == "argument" and kinds[0].name == kinds[1].name == "Workflow"
+    if not unsolved and not workflows:
         return None
+    missing = [] if unsolved else not_in(kinds[0].inner[-1], kinds[1].inner[-1])
     if not missing:
         return Explanation(
             "no-handler",

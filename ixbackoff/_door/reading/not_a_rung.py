@@ -17,7 +17,6 @@ NO_NUMBER = Explanation(
 
 
 def not_a_rung(parsed: Parsed) -> Explanation | None:
-    """Explain an argument that is not a rung, or not the rung of the program."""
     name = method_of(parsed)
     if parsed.sort == "parameter" and name == "backoff":
         return NO_NUMBER

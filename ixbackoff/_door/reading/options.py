@@ -47,15 +47,22 @@ OPTIONS = {
     ),
 }
 SCHEDULES = {"Exponential", "Constant", "Fibonacci", "Listed", "Computed", "Schedule"}
-PUBLISHED = ("thain", "aws_polling")
 SHORTENING = {
     *("FullJitter", "EqualJitter", "DecorrelatedJitter", "RawNormalJitter", "NormalJitter"),
     *("Jitter", "Every", "Shortening"),
 }
+FITTING = {
+    "schedule": ["Schedule", *SCHEDULES],
+    "budget": ["RetryBudget"],
+    "breaker": ["CircuitBreaker"],
+    "stop": ["Event"],
+    "within": ["float | timedelta", "float", "int", "timedelta", "Literal"],
+}
+"""The types of values that fit an option: first that of its parameter."""
+GIVEN = re.compile(rf"\b({'|'.join(FITTING)})=((?:[^,\[(]|\[[^\]]*\]|\([^)]*\))+)")
 
 
 def option(parsed: Parsed) -> Explanation | None:
-    """Explain a wrong value of an option."""
     if parsed.sort not in ("argument", "value"):
         return None
     if parsed.sort == "argument" and parsed.method not in TAKES_OPTIONS:
@@ -67,22 +74,16 @@ def option(parsed: Parsed) -> Explanation | None:
 
 
 def option_of(parsed: Parsed) -> str | None:
-    """Return the option that has the expected type."""
     wanted = parsed.wanted
     a_predicate = "Predicate" in wanted or "(Exception" in wanted or "[Exception], bool" in wanted
     if wanted == "On" or (a_predicate and "type[Exception]" in wanted):
         return "on"
     if parsed.sort == "value":
         return None
-    for kind, name in (
-        ("Schedule", "schedule"),
-        ("RetryBudget", "budget"),
-        ("CircuitBreaker", "breaker"),
-        ("Event", "stop"),
-    ):
-        if re.match(rf"(?:[\w.]+\.)?{kind}\b", wanted):
+    for name, (kind, *_) in FITTING.items():
+        if re.match(rf"(?:[\w.]+\.)?{re.escape(kind)}\b", wanted):
             return name
-    return "within" if wanted.startswith("float | timedelta") else None
+    return None
 
 
 def wrong_option(name: str, given: str) -> Explanation:
@@ -96,20 +97,10 @@ def overloaded_option(parsed: Parsed) -> Explanation | None:
     """Explain a wrong value of an option; pyrefly lists the types of all arguments."""
     if parsed.sort != "option":
         return None
-    for name, good in (
-        ("schedule", SCHEDULES),
-        ("budget", {"RetryBudget", "None"}),
-        ("breaker", {"CircuitBreaker", "None"}),
-        ("stop", {"Event", "None"}),
-        ("within", {"float", "int", "timedelta", "None", "Literal"}),
-    ):
-        given = re.search(rf"\b{name}=((?:[^,\[(]|\[[^\]]*\]|\([^)]*\))+)", parsed.it)
-        if given is None:
-            continue
-        text = given[1].strip()
-        is_a_text = re.search(r"Literal\[['\"]", text) is not None
-        if shown(text).name not in good or is_a_text:
-            return wrong_option(name, text)
+    for name, given in GIVEN.findall(parsed.it):
+        kind = shown(given).name
+        if kind != "None" and (kind not in FITTING[name] or re.search(r"Literal\[['\"]", given)):
+            return wrong_option(name, given.strip())
     return None
 
 

@@ -85,11 +85,6 @@ def members(row: str) -> list[str]:
 
 
 def span_of(text: str) -> Span | None:
-    """Return the rungs where a program starts and ends.
-
-    >>> span_of("Program[Succ[Z], Z, None, Download]")
-    Span(start=1, end=0)
-    """
     name, inner = shown(text)
     if name != "Program" or len(inner) < 2:
         return None

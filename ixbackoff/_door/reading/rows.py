@@ -78,12 +78,10 @@ def is_class(source: Source, name: str) -> bool:
 
 
 def makes_a_program(source: Source, name: str) -> bool:
-    """Return whether `name` is a function that returns a program."""
     return shown(type_of(defined(source, name)[1])).name == "Program"
 
 
 def type_of(node: ast.AST | None) -> str:
-    """Return the return annotation of a function; "" if it has none."""
     return ast.unparse(node.returns) if isinstance(node, ast.FunctionDef) and node.returns else ""
 
 

@@ -37,7 +37,6 @@ class Source:
         return re.search(r"^\s*(?:from|import) ixbackoff\b", self.text, re.MULTILINE) is not None
 
     def line(self, number: int) -> str:
-        """Return a line; "" if there is none."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     @cached_property
@@ -112,7 +111,6 @@ class Source:
         return span
 
     def calls(self, line: int) -> list[tuple[ast.Call, str]]:
-        """Return all calls that are on a line, wholly or in part, with their names."""
         return self.calls_by_line.get(line, [])
 
     @cached_property
@@ -216,10 +214,7 @@ class Source:
     ) -> tuple[Span, Place] | None:
         """Return the rungs of the program before the only matching step on a line, and its place.
 
-        Args:
-            line: the line.
-            names: the names of matching steps.
-            at_n0: whether the program before the step has to end at N0, or above.
+        The program has to end at N0 if `at_n0`, and else above.
         """
         found = [
             (span, self.place_of_name(node.func))
@@ -246,7 +241,6 @@ class Source:
         )
 
     def place_of_name(self, node: ast.Attribute) -> Place:
-        """Return the place of the name of a method."""
         line = node.end_lineno or node.lineno
         return self.place(line, (node.end_col_offset or 0) - len(node.attr.encode()))
 
@@ -287,7 +281,6 @@ def begun(node: ast.expr) -> Span | None:
 
 
 def after(before: Span, step: str) -> Span | None:
-    """Return the rungs after one further step."""
     if step in STAYS:
         return before
     if step in TO_N0:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from .checker_output import Error
 from .explanation import Explanation
 from .findings import Finding
-from .sources import Place, Source
+from .sources import Source
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 YIELDS = (ast.Yield, ast.YieldFrom)
@@ -18,7 +18,6 @@ NUMBERS = ("bool", "int", "float")  # each of them passes for those behind it
 
 
 def unchecked(source: Source) -> Iterator[Finding]:
-    """Find the mistakes in a source."""
     if not source.uses_ixbackoff:
         return
     retried = {
@@ -48,7 +47,7 @@ Found: TypeAlias = list[tuple[ast.expr | ast.stmt, Explanation]]
 def finding(where: ast.expr | ast.stmt, explanation: Explanation, source: Source) -> Finding:
     place = source.place(where.lineno, where.col_offset)
     error = Error(str(source.path), place.line, place.column, explanation.sentence, "", ())
-    return Finding(error, explanation, Place(place.line, place.column), source.line(place.line))
+    return Finding(error, explanation, place, source.line(place.line))
 
 
 def decorated(node: Function | ast.ClassDef, name: str, source: Source) -> list[ast.expr]:
@@ -80,7 +79,7 @@ def in_an_attempt(node: Function, source: Source) -> Found:
         return [(one, Explanation("not-an-attempt", said, fix)) for one in bare]
     for one in own(node):
         if isinstance(one, ast.YieldFrom | ast.Raise) or (
-            getattr(one, "value", None) and (isinstance(one, ast.Return))
+            isinstance(one, ast.Return) and one.value
         ):
             return []
     said = f"The attempt {node.name} issues no command: it has no `yield from`."

@@ -156,7 +156,6 @@ WORDINGS = {'"': QUOTED, "`": TICKED}
 
 @cache
 def patterns(quote: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Compile the patterns of the checkers with this quotation mark, once."""
     return tuple((sort, pattern_of(wording, quote)) for sort, wording in WORDINGS[quote])
 
 

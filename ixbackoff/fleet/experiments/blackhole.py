@@ -17,7 +17,7 @@ from ixbackoff.fleet.services.single import FetchFile, Probe
 from ..._commandline import Flag, whole
 from ..drawing import Panel, Picture, by_second
 from ..reports import Numbers
-from .ethernet import Kind, kinds
+from .ethernet import ClientKind, kinds
 from .experiment import Cells, Experiment, row_by_row
 
 READERS = 3
@@ -27,7 +27,6 @@ AT_ONCE = 1e-9  # seconds; a reader wants the next file immediately
 
 
 def aloha(server: int) -> Attempt[FetchFile | Now, None]:
-    """Fetch a file within 60 s."""
     return do(FetchFile(server)).limit(60)
 
 
@@ -38,7 +37,7 @@ def ethernet(server: int) -> Do[Probe | FetchFile | Now, None]:
     yield from do(FetchFile(server)).limit(60)
 
 
-KINDS: dict[str, Kind[Probe | FetchFile]] = kinds(
+KINDS: dict[str, ClientKind[Probe | FetchFile]] = kinds(
     first_of([FetchFile(server) for server in range(SERVERS)]),
     first_of([aloha(server) for server in range(SERVERS)]),
     first_of([ethernet(server) for server in range(SERVERS)]),
@@ -50,10 +49,7 @@ class FilesRead(NamedTuple):
     """The results of one kind of readers.
 
     Attributes:
-        kind: the name of the kind.
-        reads: the number of files that were read.
         abandoned: the number of fetches and probes that exceeded their limits.
-        outcome: the simulation.
     """
 
     kind: str
@@ -74,21 +70,12 @@ def black_hole(
     >>> fixed, aloha, ethernet = black_hole(seconds=100)
     >>> ethernet.reads > aloha.reads >= fixed.reads
     True
-
-    The other arguments are the flags of the command.
-
-    Args:
-        servers: servers with other times, or other black holes.
-
-    Raises:
-        ValueError: `readers` or `seconds` is not above 0.
     """
     model = servers or SingleThreaded()
     return [read(kind, seconds, readers, model, seed) for kind in KINDS]
 
 
 def read(kind: str, seconds: float, readers: int, servers: SingleThreaded, seed: int) -> FilesRead:
-    """Simulate one kind of readers."""
     services = servers.serves(FetchFile) | servers.serves(Probe)
     outcome = KINDS[kind].simulated(services, readers, seconds, AT_ONCE, seed)
     reads = outcome.total(lambda second: second.well)
@@ -101,7 +88,6 @@ def row(result: FilesRead) -> Cells:
 
 
 def picture(results: Sequence[FilesRead]) -> Picture:
-    """Return a picture of the number of files read, over time."""
     reads = {
         f"{result.kind}: {result.reads} files": by_second(
             [*accumulate(second.well for second in result.outcome.seconds)], number

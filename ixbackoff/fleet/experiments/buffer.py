@@ -16,7 +16,7 @@ from ..._commandline import Flag, number, whole
 from ...plotting.styles import line_style
 from ..drawing import Graph, Panel, Picture
 from ..reports import Numbers
-from .ethernet import Kind, kinds
+from .ethernet import ClientKind, kinds
 from .experiment import Cells, Experiment
 
 PRODUCERS = (5, 10, 20, 30, 40, 50)
@@ -36,7 +36,7 @@ def sensed() -> Do[FreeSpace | WriteFile, None]:
     yield from WriteFile()
 
 
-KINDS: dict[str, Kind[FreeSpace | WriteFile]] = kinds(WriteFile(), WriteFile(), sensed())
+KINDS: dict[str, ClientKind[FreeSpace | WriteFile]] = kinds(WriteFile(), WriteFile(), sensed())
 """The kinds of the paper."""
 
 
@@ -44,8 +44,6 @@ class Buffered(NamedTuple):
     """The results of one kind of producers.
 
     Attributes:
-        producers: the number of producers.
-        kind: the name of the kind.
         files: the number of files that the consumer has read.
         megabytes: their size, MB.
         collisions: the number of writes that found the disk full.
@@ -76,21 +74,12 @@ def buffered(
 
     >>> [result.collisions for result in buffered([5], seconds=20)]
     [0, 0, 0]
-
-    The other arguments are the flags of the command.
-
-    Args:
-        disk: a disk with other numbers.
-
-    Raises:
-        ValueError: a number of producers, or `seconds`, is not above 0.
     """
     model = disk or Disk()
     return [written(many, kind, model, seconds, seed) for many in producers for kind in KINDS]
 
 
 def written(many: int, kind: str, disk: Disk, seconds: float, seed: int) -> Buffered:
-    """Simulate one kind of producers."""
     consumed: list[float] = []
     shared = disk.consumed_by(consumed.append)
     services = shared.serves(WriteFile) | shared.serves(FreeSpace)
@@ -100,7 +89,6 @@ def written(many: int, kind: str, disk: Disk, seconds: float, seed: int) -> Buff
 
 
 def modelled(*, speed: float, **how: Any) -> list[Buffered]:
-    """Simulate with a disk of `speed` MB per second."""
     return buffered(disk=Disk(speed=speed), **how)
 
 
@@ -118,7 +106,6 @@ def rows(results: Sequence[Buffered]) -> list[Cells]:
 
 
 def picture(results: Sequence[Buffered]) -> Picture:
-    """Return a picture of the consumption and the collisions, over the number of producers."""
     consumed: dict[str, Graph] = {}
     collisions: dict[str, Graph] = {}
     for place, kind in enumerate(KINDS):

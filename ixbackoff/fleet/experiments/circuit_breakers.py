@@ -48,8 +48,6 @@ WATCH = 90
 
 
 class Ask(Command[None]):
-    """A request of a client."""
-
     __slots__ = ()
 
 
@@ -61,7 +59,6 @@ class Protection(NamedTuple):
     """A way to protect the service.
 
     Attributes:
-        name: its name.
         breakers: the number of breakers, each shared by equally many clients.
         open_for: the seconds for which a breaker stays open.
         budget: makes the budget that all clients share; `None` for no budget.
@@ -86,11 +83,6 @@ class Protection(NamedTuple):
 
 
 def protections(processes: int = PROCESSES) -> list[Protection]:
-    """Return the protections to compare.
-
-    >>> [way.name for way in protections(7)]
-    ['bare', 'budget, grpc', 'breaker, open 2 s', 'breaker, open 10 s', '7 breakers, open 2 s']
-    """
     short, long = OPEN_FOR
     return [
         Protection("bare"),
@@ -105,15 +97,11 @@ class Protected(NamedTuple):
     """The results of one protection.
 
     Attributes:
-        way: the protection.
         asked: the requests at the service in each second.
         down: the requests in the outage without its first ten seconds, in which breakers open.
         before: the runs that succeeded per second before the outage.
         last: the runs that succeeded per second in the last third of the time after the outage.
         recovered: the seconds from the end of the outage to the recovery; `None`: no recovery.
-        gave_up: the runs that failed.
-        stopped: the outage.
-        outcome: the simulation.
     """
 
     way: Protection
@@ -140,17 +128,11 @@ def protected(
     >>> results = protected(clients=500, processes=5, outage=30, watch=10)
     >>> [result.down <= result.way.most(20) for result in results if result.way.breakers]
     [True, True, True]
-
-    The arguments are the flags of the command.
-
-    Raises:
-        ValueError: `clients` or a number of seconds is not above 0.
     """
     return [one_way(way, clients, outage, watch, seed) for way in protections(processes)]
 
 
 def one_way(way: Protection, clients: int, outage: int, watch: int, seed: int) -> Protected:
-    """Simulate one protection."""
     workers = max(1, clients // SHARE)
     service = Metered(BoundedQueue(QUEUE * workers, WORK, workers))
     end, stopped = STEADY + outage, Outage(STEADY, outage)
@@ -200,7 +182,6 @@ def row(result: Protected) -> Cells:
 
 
 def picture(results: Sequence[Protected]) -> Picture:
-    """Return a picture of the requests at the service, and of the runs that succeed."""
     asked = {result.way.name: by_second(result.asked, n) for n, result in enumerate(results)}
     well = {
         result.way.name: by_second([second.well for second in result.outcome.seconds], n)

@@ -43,8 +43,6 @@ class Contention(NamedTuple):
     """The results of one variant: means over the seeds.
 
     Attributes:
-        clients: the number of clients.
-        name: the name of the variant.
         calls: the number of writes.
         seconds: the time at which the last client was done.
     """
@@ -57,7 +55,6 @@ class Contention(NamedTuple):
 
 @attempt
 def update() -> Do[Read | Write, None]:
-    """Read the row, and write it."""
     version = yield from Read()
     yield from Write(version)
 
@@ -71,19 +68,10 @@ def contention(
     seed: int = 0,
     jobs: int | None = None,
 ) -> list[Contention]:
-    """Simulate each variant with each number of clients.
+    """Simulate each variant with each number of clients, with `seeds` seeds from `seed` on.
 
     >>> [variant.name for variant in contention([2], seeds=1)]
     ['none', 'exponential', 'decorrelated', 'equal', 'full']
-
-    The other arguments are the flags of the command; `seeds` counts from `seed` on.
-
-    Args:
-        timings: the variants by their names.
-        row: a row with other latencies.
-
-    Raises:
-        ValueError: a number of clients, or of seeds, is not above 0.
     """
     kinds = [(many, name) for many in clients for name in timings]
     given = [(timings[name], many, row or Row()) for many, name in kinds]
@@ -95,19 +83,13 @@ def contention(
 
 
 class Updated(NamedTuple):
-    """The results of one variant with one seed.
-
-    Attributes:
-        writes: the number of writes.
-        last: the time at which the last client was done, seconds.
-    """
+    """The number of writes with one seed, and the second at which the last client was done."""
 
     writes: int
     last: float
 
 
 def updated(timing: Timing, clients: int, row: Row, seed: int) -> Updated:
-    """Simulate one variant with one seed."""
     outcome = simulate(
         at(FOREVER).retry(update()),
         row.serves(Read) | row.serves(Write),
@@ -130,7 +112,6 @@ def rows(results: Sequence[Contention]) -> list[Cells]:
 
 
 def picture(results: Sequence[Contention]) -> Picture:
-    """Return a picture of calls and times, over the number of clients."""
     calls: dict[str, Graph] = {}
     times: dict[str, Graph] = {}
     for number, name in enumerate(dict.fromkeys(result.name for result in results)):

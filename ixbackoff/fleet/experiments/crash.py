@@ -67,26 +67,12 @@ class Get(Command[None]):
 
 
 def asking(timeout: float = TIMEOUT) -> Program[FOREVER, N0, None, Get | Now | Delay]:
-    """Return a program that asks until it is answered, with `timeout` seconds for each try.
-
-    >>> asking()
-    <Program from FOREVER to N0, 1 step>
-
-    Raises:
-        ValueError: `timeout` is not above 0.
-    """
+    """Return a program that asks until it is answered, with `timeout` seconds for each try."""
     return at(FOREVER).retry(do(Get()).limit(timeout))
 
 
 def backoffs(wait: float = WAIT) -> dict[str, Schedule]:
-    """Return the two modes of the article by name: waits of `wait` seconds, or growing ones.
-
-    >>> [schedule.longest(1) for schedule in backoffs().values()]
-    [0.1, inf]
-
-    Raises:
-        ValueError: `wait` is not above 0.
-    """
+    """Return the two modes of the article by name: waits of `wait` seconds, or growing ones."""
     return {
         "fixed": Constant(wait),
         "exponential": NormalJitter(wait, FACTOR, JITTER, max(LONGEST, wait)),
@@ -111,9 +97,6 @@ class PostShipped(Shortening):
         factor: the ratio of a wait to the one before, without the jitter.
         deviation: the standard deviation of the jitter, seconds.
         max_delay: the seconds of the longest wait after a failure, without the jitter.
-
-    Raises:
-        ValueError: `think`, `factor` or `max_delay` is not above 0, or `deviation` is negative.
     """
 
     __slots__ = ("think", "factor", "deviation", "max_delay")
@@ -152,11 +135,7 @@ class PostShipped(Shortening):
 
 
 def last_rate(counts: Sequence[float]) -> float:
-    """Return the mean of the last quarter of `counts`.
-
-    >>> last_rate([0, 0, 40, 99])
-    99.0
-    """
+    """Return the mean of the last quarter of `counts`."""
     last = counts[-max(1, round(len(counts) * LAST)) :]
     return sum(last) / max(1, len(last))
 
@@ -168,24 +147,13 @@ def recovers(answered: Sequence[float], failed: Sequence[float]) -> bool:
 
     >>> recovers([0, 0, 40, 99], [99, 99, 99, 0]), recovers([0, 0, 9, 9], [99, 99, 99, 99])
     (True, False)
-
-    Args:
-        answered: the answered requests in each second after the outage.
-        failed: the failed requests in each second, including requests that took too long.
     """
     well, ill = last_rate(answered), last_rate(failed)
     return well > 0 and well >= SHARE * (well + ill)
 
 
 class Waiting(NamedTuple):
-    """A way to wait.
-
-    Attributes:
-        name: its name.
-        program: the program that each client runs, again and again.
-        schedule: the waits of the program.
-        think: the mean seconds before each run of the program.
-    """
+    """A way to wait; `think` is the mean number of seconds before each run of the program."""
 
     name: str
     program: Program[FOREVER, N0, None, Get | Now | Throw | Delay]
@@ -194,11 +162,7 @@ class Waiting(NamedTuple):
 
 
 def ways() -> list[Waiting]:
-    """Return three ways to wait: 100 ms each time; as in the article's text; as in its program.
-
-    >>> [way.name for way in ways()]
-    ['fixed', 'exponential', 'as shipped']
-    """
+    """Return three ways to wait: 100 ms each time; as in the article's text; as in its program."""
     program = asking()
     named = [Waiting(name, program, schedule, THINK) for name, schedule in backoffs().items()]
     return [*named, Waiting("as shipped", at(FOREVER).retry_with(thinking), PostShipped(), AT_ONCE)]
@@ -213,16 +177,12 @@ class Crash(NamedTuple):
     """The results of one way to wait, with one accept queue.
 
     Attributes:
-        way: the name of the way.
-        backlog: the length of the accept queue.
         steady: the answered requests per second before the outage.
         rate: the timed-out requests per second, in the last five seconds of the outage.
         after: the concurrent requests one second after the outage.
         most: the greatest number of concurrent requests after the outage.
         last: the answered requests per second in the last quarter of the time after the outage.
         recovers: whether 90 % of the requests were answered in that quarter.
-        stopped: the outage.
-        outcome: the simulation.
     """
 
     way: str
@@ -247,19 +207,11 @@ def crash(
     server: SlowingServer | None = None,
     seed: int = 0,
 ) -> list[Crash]:
-    """Simulate each way to wait with each accept queue.
+    """Simulate each way to wait with each accept queue, whose length replaces that of `server`.
 
     >>> results = crash(5, backlogs=[128], clients=50, watch=20)
     >>> [(result.way, result.recovers) for result in results]
     [('fixed', True), ('exponential', True), ('as shipped', True)]
-
-    The other arguments are the flags of the command.
-
-    Args:
-        server: a server with other numbers; its accept queue is replaced by those of `backlogs`.
-
-    Raises:
-        ValueError: `clients` or a number of seconds is not above 0.
     """
     model = server or SlowingServer(lingering=LINGERING)
     return [
@@ -278,7 +230,6 @@ def crashed(
     watch: int,
     seed: int,
 ) -> Crash:
-    """Simulate one way to wait with one server."""
     end = steady + ceil(outage)
     stopped = Outage(end - outage, outage)
     outcome = simulate(
@@ -309,7 +260,6 @@ def crashed(
 
 
 def modelled(*, lingering: float, int64: bool, **how: Any) -> list[Crash]:
-    """Simulate with a `SlowingServer` that has these attributes."""
     return crash(server=SlowingServer(lingering=lingering, int64=int64), **how)
 
 
@@ -331,7 +281,6 @@ STYLES = ("exponential", "fixed", "as shipped")
 
 
 def picture(results: Sequence[Crash]) -> Picture:
-    """Return a picture of answers and concurrent requests, with a column for each accept queue."""
     answered: list[Panel] = []
     loads: list[Panel] = []
     for backlog in dict.fromkeys(result.backlog for result in results):

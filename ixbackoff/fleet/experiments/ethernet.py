@@ -12,13 +12,8 @@ from ixbackoff.schedules.published import fault_tolerant_shell
 E = TypeVar("E")
 
 
-class Kind(NamedTuple, Generic[E]):
-    """A kind of client.
-
-    Attributes:
-        program: its program for one file or one job.
-        schedule: the waits of the program.
-    """
+class ClientKind(NamedTuple, Generic[E]):
+    """A kind of client: its program for one file or one job, and the waits of the program."""
 
     program: Program[FOREVER, N0, object, E | Now | Pick | Delay]
     schedule: Schedule
@@ -26,7 +21,6 @@ class Kind(NamedTuple, Generic[E]):
     def simulated(
         self, services: Served[E], clients: int, seconds: float, think: float, seed: int
     ) -> Outcome:
-        """Simulate clients of this kind, which run the program again and again."""
         return simulate(
             self.program,
             services,
@@ -42,10 +36,10 @@ def kinds(
     fixed: CommandOrAttempt[E | Now | Pick, object],
     aloha: CommandOrAttempt[E | Now | Pick, object],
     ethernet: CommandOrAttempt[E | Now | Pick, object],
-) -> dict[str, Kind[E]]:
+) -> dict[str, ClientKind[E]]:
     """Return clients that retry `fixed` immediately, and clients with the waits of the paper."""
     return {
-        "fixed": Kind(at(FOREVER).retry(fixed), Constant(0.0)),
-        "aloha": Kind(at(FOREVER).retry(aloha), fault_tolerant_shell),
-        "ethernet": Kind(at(FOREVER).retry(ethernet), fault_tolerant_shell),
+        "fixed": ClientKind(at(FOREVER).retry(fixed), Constant(0.0)),
+        "aloha": ClientKind(at(FOREVER).retry(aloha), fault_tolerant_shell),
+        "ethernet": ClientKind(at(FOREVER).retry(ethernet), fault_tolerant_shell),
     }

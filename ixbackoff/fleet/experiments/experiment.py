@@ -30,12 +30,7 @@ class Experiment(NamedTuple, Generic[R]):
     """An experiment: a model, the table of its results, and their picture.
 
     Attributes:
-        module: the name of its module.
-        description: the description of its command.
         model: runs the experiment; it has an argument for each flag, and `seed`.
-        flags: the flags of the command.
-        rows: makes the rows of the table.
-        picture: makes the picture.
         numbers: makes, of a result, its name and the numbers to compare between seeds; `None` for
             a model that takes `seeds` and `jobs` itself.
         seeds: the default number of seeds.
@@ -51,11 +46,9 @@ class Experiment(NamedTuple, Generic[R]):
     seeds: int = 1
 
     def table(self, results: Sequence[R]) -> str:
-        """Return the results as text."""
         return aligned(self.rows(results))
 
     def run(self, words: Namespace) -> Sequence[R]:
-        """Run the model with the arguments of the command line."""
         values = {flag.argument or flag.name: getattr(words, flag.name) for flag in self.flags}
         how = {name: value for name, value in values.items() if value is not None}
         if self.numbers is None:
@@ -78,7 +71,6 @@ def main(name: str, module: str, arguments: list[str] | None = None) -> int:
 
 
 def load(module: str) -> Experiment[Any]:
-    """Return the experiment of a module."""
     experiment: Experiment[Any] = import_module(f"{__package__}.{module}").EXPERIMENT
     return experiment
 
@@ -99,7 +91,6 @@ def numbers_of(name: str, module: str, arguments: list[str] | None, seed: int) -
 
 
 def parsed(name: str, experiment: Experiment[Any], arguments: list[str] | None) -> Namespace:
-    """Read the command line of an experiment."""
     parser = Parser(
         prog=f"ixbackoff fleet {name}",
         description=experiment.description,
@@ -127,12 +118,7 @@ def with_seed(simulated: Callable[..., R], kinds: Sequence[tuple[Any, ...]], see
 
 
 def row_by_row(row: Callable[[R], Cells]) -> Callable[[Sequence[R]], Sequence[Cells]]:
-    """Return a function that makes a row of each result."""
-
-    def rows(results: Sequence[R]) -> Sequence[Cells]:
-        return [*map(row, results)]
-
-    return rows
+    return lambda results: [*map(row, results)]
 
 
 def recovery_cells(before: float, last: float, recovered: float | None) -> Cells:
@@ -184,7 +170,6 @@ def over(groups: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def is_number(cell: str) -> bool:
-    """Return whether a cell is a number, or a sign for a missing number."""
     try:
         float(cell)
     except ValueError:

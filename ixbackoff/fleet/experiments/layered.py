@@ -25,8 +25,6 @@ WAITS = 0.3  # the sum of the waits of a run
 
 
 class Query(Command[None]):
-    """A request of a layer to the next one."""
-
     __slots__ = ()
 
 
@@ -48,7 +46,6 @@ class Layering(NamedTuple):
     """A number of layers that retry, with or without budgets.
 
     Attributes:
-        name: its name.
         layers: the number of layers that retry; the clients are the topmost.
         budget: makes the budget of a layer; all clients share one.
         more: a function from the requests that a layer receives per second to the greatest number
@@ -101,11 +98,7 @@ def grpc(rate: float) -> float:
 
 
 def layerings(layers: int = LAYERS) -> list[Layering]:
-    """Return the layerings to compare: 1 to `layers` layers without budgets, and some with budgets.
-
-    >>> [way.name for way in layerings(2)]
-    ['1 layer', '2 layers', '1 layer, finagle', '1 layer, grpc', '2 layers, finagle']
-    """
+    """Return 1 to `layers` layers without budgets, and some with budgets."""
     bare = [Layering(f"{count} layer{'s'[: count - 1]}", count) for count in range(1, layers + 1)]
     return [
         *bare,
@@ -119,9 +112,7 @@ class Layered(NamedTuple):
     """The results of one number of layers.
 
     Attributes:
-        way: the number of layers, and their budgets.
         queue: the seconds that a request waits at the bottom if the queue is full.
-        clients: the number of clients.
         asked: the requests at the bottom in each second.
         runs: the runs of the clients that ended per second, in the second half of the outage.
         rate: the requests at the bottom per second, in the second half of the outage.
@@ -129,7 +120,6 @@ class Layered(NamedTuple):
         last: the runs that succeeded per second in the last quarter of the time after the outage.
         recovered: the seconds from the end of the outage to the recovery; `None`: no recovery, or
             no success before the outage.
-        stopped: the outage.
         outcome: the simulation as the clients saw it.
     """
 
@@ -160,11 +150,6 @@ def layered(
     >>> results = layered(2, queues=[0.3], clients=100, outage=20, watch=10)
     >>> [round(result.rate / result.runs) for result in results]  # requests per run
     [3, 9, 2, 1, 4]
-
-    The arguments are the flags of the command.
-
-    Raises:
-        ValueError: `clients` or a number of seconds is not above 0.
     """
     return [
         nested(way, queue, clients, outage, watch, seed)
@@ -176,7 +161,6 @@ def layered(
 def nested(
     way: Layering, queue: float, clients: int, outage: int, watch: int, seed: int
 ) -> Layered:
-    """Simulate one number of layers with one queue."""
     workers = max(1, clients // SHARE)
     bottom = Metered(BoundedQueue(round(queue * workers / WORK), WORK, workers))
     service: Service = bottom
@@ -227,7 +211,6 @@ def row(result: Layered) -> Cells:
 
 
 def picture(results: Sequence[Layered]) -> Picture:
-    """Return a picture of requests at the bottom and runs that succeed, a column for each queue."""
     asked: list[Panel] = []
     well: list[Panel] = []
     for queue in dict.fromkeys(result.queue for result in results):

@@ -27,8 +27,6 @@ SPREAD = 2.0  # R is uniform between 1 and this
 
 
 class Reach(Command[None]):
-    """A request to the service that is down."""
-
     __slots__ = ()
 
 
@@ -49,7 +47,6 @@ class Formula(NamedTuple):
 
     @property
     def schedule(self) -> Schedule:
-        """The schedule of this formula."""
         waits: Schedule = Exponential(self.timeout, self.factor)
         if self.spread > 1:
             waits = waits.jittered(self.spread)
@@ -80,11 +77,7 @@ class Formula(NamedTuple):
         return ceil(log(self.maximum / self.timeout) / log(self.factor))
 
     def noticed(self, outage: float) -> float:
-        """Return the time of the first retry after an outage, if R is 1.
-
-        >>> Formula().noticed(30.0)
-        31.0
-        """
+        """Return the time of the first retry after an outage, if R is 1."""
         k, growing = 0, self.growing
         if growing != inf and self.tried(int(growing)) < outage:
             k = int(growing + (outage - self.tried(int(growing))) / self.maximum)
@@ -111,7 +104,6 @@ class Recovery(NamedTuple):
 
     Attributes:
         outage: the length of the outage, which begins with the simulation, seconds.
-        formula: the formula of the waits.
         noticed: the times at which the clients were answered, sorted.
         gave_up: the number of clients whose ladder ended before the outage did.
     """
@@ -137,15 +129,6 @@ def recovered(outage: float, formula: Formula, clients: int = 1, seed: int = 0) 
 
     >>> recovered(30.0, Formula()).noticed
     (31.0,)
-
-    Args:
-        outage: the length of the outage, seconds.
-        formula: the formula of the waits.
-        clients: the number of clients.
-        seed: the seed of the random numbers.
-
-    Raises:
-        ValueError: `clients` or `outage` is not above 0, or the formula makes no valid schedule.
     """
     outcome = simulate(
         at(N20).retry(Reach()),
@@ -166,13 +149,7 @@ def recovered(outage: float, formula: Formula, clients: int = 1, seed: int = 0) 
 
 
 class Comparison(NamedTuple):
-    """The results of one outage with three formulas.
-
-    Attributes:
-        plain: the formula without R and M.
-        spread: the formula with R.
-        capped: the formula with R and M.
-    """
+    """The results of one outage: without R and M, with R, and with R and M."""
 
     plain: Recovery
     spread: Recovery
@@ -193,11 +170,6 @@ def recovery(
     >>> [compared] = recovery([30.0], clients=10)
     >>> compared.plain.last, compared.spread.last <= 92, compared.capped.last <= 90
     (31.0, True, True)
-
-    The arguments are the flags of the command.
-
-    Raises:
-        ValueError: as `recovered`.
     """
     plain = Formula(timeout, factor)
     spread = plain._replace(spread=SPREAD)
@@ -248,10 +220,7 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
 
 
 def picture(results: Sequence[Comparison]) -> Picture:
-    """Return a picture of the time until clients notice the end of an outage, by its length.
-
-    Lines are closed forms; filled points are last clients in simulations, hollow points medians.
-    """
+    """Draw closed forms as lines, last clients as filled points, and medians as hollow points."""
     lengths = [compared.plain.outage for compared in results]
     least, most = log10(min(lengths)) - 0.1, log10(max(lengths)) + 0.1
     along = [10 ** (least + (most - least) * point / POINTS) for point in range(POINTS + 1)]

@@ -45,14 +45,10 @@ THREE_WAITS = at(N3).retry(do(Get()).limit(TIMEOUT))
 
 
 class Remedy(NamedTuple):
-    """A remedy, combined with waits of the post.
+    """A remedy, combined with waits of the post: a budget or a breaker for each process.
 
     Attributes:
-        name: the name of the remedy.
         waits: the name of the waits: "fixed" or "exponential".
-        processes: the number of processes.
-        budget: whether each process has a budget.
-        breaker: whether each process has a circuit breaker.
         ends: whether a client ends its run after three waits, and thinks again.
     """
 
@@ -87,15 +83,10 @@ class Remedied(NamedTuple):
     """The results of one remedy with one accept queue: medians over the seeds.
 
     Attributes:
-        remedy: the remedy.
-        backlog: the length of the accept queue.
         asked: the requests per second in the last five seconds of the outage.
         after: the concurrent requests one second after the outage.
         last: the answered requests per second in the last quarter of the time after the outage.
-        gave_up: the runs that failed.
         back: the number of seeds with which 90 % of the requests were answered in that quarter.
-        seeds: the number of seeds.
-        stopped: the outage.
         outcome: the simulation with the first seed.
     """
 
@@ -121,16 +112,11 @@ def remedied(
     seed: int = 0,
     jobs: int | None = None,
 ) -> list[Remedied]:
-    """Simulate each remedy with each accept queue.
+    """Simulate each remedy with each accept queue, with `seeds` seeds from `seed` on.
 
     >>> results = remedied(5, clients=40, watch=5, seeds=1, backlogs=[128])
     >>> [result.back for result in results]
     [1, 1, 1, 1, 1, 1, 1]
-
-    The arguments are the flags of the command; `seeds` counts from `seed` on.
-
-    Raises:
-        ValueError: `clients` or a number of seconds is not above 0.
     """
     kinds = [(remedy, backlog) for backlog in backlogs for remedy in REMEDIES]
     given = [(*kind, clients, outage, watch) for kind in kinds]
@@ -144,7 +130,6 @@ def remedied(
 def simulated(
     remedy: Remedy, backlog: int, clients: int, outage: int, watch: int, seed: int
 ) -> Outcome:
-    """Simulate one remedy with one seed."""
     processes = min(remedy.processes, clients)
     breakers = shared(
         lambda: CircuitBreaker(failures=remedy.failures(), within=WITHIN, open_for=OPEN_FOR),
@@ -182,7 +167,6 @@ def shared(make: Callable[[], T], processes: int, wanted: bool) -> Callable[[int
 def summed_up(
     remedy: Remedy, backlog: int, stopped: Outage, outcomes: Sequence[Outcome]
 ) -> Remedied:
-    """Return the results of one remedy from its outcome with each seed."""
     end = int(stopped.start + stopped.length)
     watched = [outcome.seconds[end:] for outcome in outcomes]
     answered = [[second.answered for second in seconds] for seconds in watched]
@@ -215,7 +199,6 @@ def row(result: Remedied) -> Cells:
 
 
 def picture(results: Sequence[Remedied]) -> Picture:
-    """Return a picture of the concurrent requests, with a panel for each accept queue."""
     panels: list[Panel] = []
     for backlog in dict.fromkeys(result.backlog for result in results):
         some = [result for result in results if result.backlog == backlog]

@@ -17,7 +17,7 @@ from ..._commandline import Flag, whole
 from ...plotting.styles import line_style
 from ..drawing import Graph, Panel, Picture, by_second
 from ..reports import Numbers
-from .ethernet import Kind, kinds
+from .ethernet import ClientKind, kinds
 from .experiment import Cells, Experiment
 
 SUBMITTERS = (25, 100, 200, 300, 375, 400, 425, 450, 500)
@@ -38,7 +38,7 @@ def sensed() -> Do[FreeDescriptors | Submit, None]:
     yield from Submit()
 
 
-KINDS: dict[str, Kind[FreeDescriptors | Submit]] = kinds(Submit(), Submit(), sensed())
+KINDS: dict[str, ClientKind[FreeDescriptors | Submit]] = kinds(Submit(), Submit(), sensed())
 """The kinds of the paper, where they retry for 5 minutes; here they retry until the end."""
 
 
@@ -46,8 +46,6 @@ class Submissions(NamedTuple):
     """The results of one kind of submitters.
 
     Attributes:
-        submitters: the number of submitters.
-        kind: the name of the kind.
         jobs: the number of jobs that the scheduler has taken.
         outcome: the simulation; its load is the descriptors in use.
     """
@@ -69,21 +67,12 @@ def submissions(
 
     >>> [(result.kind, result.jobs) for result in submissions([2], seconds=10)]
     [('fixed', 11), ('aloha', 11), ('ethernet', 11)]
-
-    The other arguments are the flags of the command.
-
-    Args:
-        scheduler: a scheduler with other numbers.
-
-    Raises:
-        ValueError: a number of submitters, or `seconds`, is not above 0.
     """
     service = scheduler or Scheduler()
     return [submitted(many, kind, service, seconds, seed) for many in submitters for kind in KINDS]
 
 
 def submitted(many: int, kind: str, scheduler: Scheduler, seconds: float, seed: int) -> Submissions:
-    """Simulate one kind of submitters."""
     services = scheduler.serves(Submit) | scheduler.serves(FreeDescriptors)
     outcome = KINDS[kind].simulated(services, many, seconds, AT_ONCE, seed)
     return Submissions(many, kind, int(outcome.total(lambda second: second.well)), outcome)
@@ -98,7 +87,6 @@ def rows(results: Sequence[Submissions]) -> list[Cells]:
 
 
 def picture(results: Sequence[Submissions]) -> Picture:
-    """Return a picture of the jobs by number of submitters, and of the descriptors over time."""
     every = [result.submitters for result in results]
     watched = min((many for many in every if many >= WATCHED), default=max(every))
     jobs: dict[str, Graph] = {}

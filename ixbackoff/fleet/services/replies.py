@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args, get_origin
 from ..._words.commands import Command, Handler, Handlers, Interpreter, Misuse
 from ...testing.scripts import DelayedAnswer, Unscripted
 from ..event_queue import Events
-from .service import Asker, Forwarding, Request, Service, Serving
+from .service import Forwarding, Request, Sender, Service, Serving
 
 ANYTHING: tuple[object, ...] = (Any, object, NoneType)
 """The types that have `None` as a value."""
@@ -55,18 +55,18 @@ class _Answering(Forwarding):
             self.known[kind] = nearest_handler(self.handlers, kind)
         handler = self.known[kind]
         if handler is not None:
-            request._asker = _Asker(handler, request._asker)
+            request._sender = _AnswerMaker(handler, request._sender)
         self.behind.ask(request)
 
 
-class _Asker:
-    """An asker between the service and the sender of a request, which makes the answer."""
+class _AnswerMaker:
+    """A stand-in for the sender of a request, which makes the answer."""
 
-    __slots__ = ("asker", "handler")
+    __slots__ = ("sender", "handler")
 
-    def __init__(self, handler: Handler, asker: Asker) -> None:
+    def __init__(self, handler: Handler, sender: Sender) -> None:
         self.handler = handler
-        self.asker = asker
+        self.sender = sender
 
     def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
         if failure is None:
@@ -76,16 +76,13 @@ class _Asker:
                 raise
             except Exception as error:
                 value, failure = None, error
-        self.asker.settled(request, value, failure)
+        self.sender.settled(request, value, failure)
 
 
 def nearest_handler(handlers: Handlers, kind: type[Command[Any]]) -> Handler | None:
     """Return the handler of `kind` or of its nearest base class.
 
-    Returns `None` if there is no handler and `None` fits the type of the answer.
-
-    Raises:
-        Misuse: there is no handler, and the answer must not be `None`.
+    Return `None` if there is no handler and `None` fits the type of the answer.
     """
     for base in kind.__mro__:
         if base in handlers:
@@ -117,11 +114,6 @@ def answer_type(kind: type[Command[Any]]) -> object:
 
 
 def answered(handler: Handler, command: Command[Any]) -> Any:
-    """Return the answer of a handler.
-
-    Raises:
-        Misuse: a handler of `ixbackoff.testing` has no answers left, or answers after a delay.
-    """
     try:
         answer = handler(command)
     except Unscripted as error:

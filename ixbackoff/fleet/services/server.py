@@ -197,11 +197,8 @@ class Sleeper(Generic[T]):
     """A request that sleeps.
 
     Attributes:
-        item: the request.
         number: the number of requests admitted before it.
-        arrived: the time at which it was admitted.
         anchor: the time from which its ticks are counted: its arrival, or the end of an outage.
-        ended: whether it has ended.
     """
 
     __slots__ = ("anchor", "arrived", "ended", "item", "number")
@@ -230,7 +227,6 @@ class Sleepers(Generic[T]):
 
     Args:
         delay: a function from the number of requests to seconds; it must not decrease.
-        tick: the seconds between two ticks of a request.
     """
 
     __slots__ = ("_admitted", "_delay", "_due", "_last", "_places", "_tick", "_waiting", "delay")
@@ -346,7 +342,6 @@ class OverflowingSleepers(Sleepers[T]):
 
     Args:
         delay: a function from the number of requests to seconds; it may decrease below 0 only.
-        tick: the seconds between two ticks of a request.
         chance: chooses the request that ends.
     """
 

@@ -14,7 +14,7 @@ F = TypeVar("F")
 C = TypeVar("C", bound=Command[Any])
 
 
-class Asker(Protocol):
+class Sender(Protocol):
     """The sender of a request."""
 
     def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
@@ -32,29 +32,29 @@ class Request:
         over: whether the request was answered, has failed or was abandoned.
     """
 
-    __slots__ = ("_asker", "begun", "client", "command", "limit", "over")
+    __slots__ = ("_sender", "begun", "client", "command", "limit", "over")
 
     def __init__(
-        self, command: Command[Any], client: int, begun: float, limit: float | None, asker: Asker
+        self, command: Command[Any], client: int, begun: float, limit: float | None, sender: Sender
     ) -> None:
         self.command = command
         self.client = client
         self.begun = begun
         self.limit = limit
         self.over = False
-        self._asker = asker
+        self._sender = sender
 
     def answer(self, value: Any = None) -> None:
         """Answer the request; do nothing if it is over."""
         if not self.over:
             self.over = True
-            self._asker.settled(self, value, None)
+            self._sender.settled(self, value, None)
 
     def fail(self, failure: Exception) -> None:
         """Let the request fail with `failure`; do nothing if it is over."""
         if not self.over:
             self.over = True
-            self._asker.settled(self, None, failure)
+            self._sender.settled(self, None, failure)
 
 
 class Serving(ABC):

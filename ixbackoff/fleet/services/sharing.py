@@ -28,7 +28,6 @@ class Sharing(Generic[T]):
     long is done at 3.0
 
     Args:
-        events: the clock.
         speed: a function from the number of users to the work per second of each.
         done: called with each user that has completed its work and left.
     """
@@ -54,7 +53,6 @@ class Sharing(Generic[T]):
         return iter(self._arrived)
 
     def begin(self, user: T, work: float) -> None:
-        """Add a user with `work` to do."""
         self._catch_up()
         self._number += 1
         self._arrived[user] = (self._work, self._number)
@@ -68,7 +66,6 @@ class Sharing(Generic[T]):
             self.changed()
 
     def clear(self) -> list[T]:
-        """Remove all users, and return them in the order of their arrival."""
         users = [*self._arrived]
         self._catch_up()
         self._arrived.clear()

@@ -13,13 +13,12 @@ A_co = TypeVar("A_co", covariant=True)
 
 
 class Occurrence(NamedTuple):
-    """A surprise that does not make a command fail: a turn, a change, a landing or a pick.
+    """A surprise that does not make a command fail.
 
     Attributes:
         kind: a turn of another program or branch, a change of the world, the landing of a late
             command, or a random pick.
         place: the number of the program, of the change, of the late command, or the number picked.
-        text: the text in a history.
         path: the path of the branch that continues, if a branch does.
     """
 
@@ -44,10 +43,7 @@ class History(tuple[tuple[int, Option], ...]):
     __slots__ = ()
 
     def __str__(self) -> str:
-        return "; ".join(f"{step} {option}" for step, option in self) or NOTHING
-
-
-NOTHING = "nothing"
+        return "; ".join(f"{step} {option}" for step, option in self) or "nothing"
 
 
 class Drawn(tuple[tuple[int, int], ...]):

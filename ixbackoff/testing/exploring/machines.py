@@ -30,11 +30,8 @@ LONGEST = 10_000
 class Machine:
     """The run of one history: a fresh world, and the processes in it.
 
-    Args:
-        scope: the scope of the search.
-        trace: a list for the performed commands, if they are wanted.
-
     Attributes:
+        trace: a list for the performed commands, if they are wanted.
         now: the seconds of virtual time; they only grow.
         current: the strand whose turn it is.
         changes: the changes of the world that have not happened yet.
@@ -196,7 +193,6 @@ class Machine:
             strand.receive(answer, failure)
 
     def options(self) -> tuple[Option, ...]:
-        """Return the surprises that can happen here."""
         scope, command = self.scope, self.current.command
         kind: type = command.__class__
         unhandled = kind is Pick and Pick not in self.handlers
@@ -222,7 +218,9 @@ class Machine:
             made += [
                 Occurrence("landing", n, f"only now is done: {one}") for n, one in enumerate(late)
             ]
-            made += [turn_to(*turn) for turn in turns]
+            for number, path, name in turns:
+                text = f"{name}{'.'.join(map(str, path))} goes on"
+                made.append(Occurrence("turn", number, text, path))
             if command is not None and not unhandled:
                 made += scope.deaths_with_others(kind, self.owner.name, beside)
             known = scope.interned[key] = tuple(made)
@@ -261,7 +259,6 @@ class Machine:
         self.watched(change, self.world)
 
     def land(self, event: Occurrence) -> None:
-        """Perform a late command."""
         command = self.on_the_way[event.place]
         self.on_the_way = self.on_the_way[: event.place] + self.on_the_way[event.place + 1 :]
         self.watched(self.landed, command)
@@ -351,20 +348,12 @@ class Machine:
         return failure
 
     def handler_of(self, kind: type) -> Handler:
-        """Return the handler of a kind of command.
-
-        Raises:
-            Misuse: the kind has no handler.
-        """
+        """Return the handler of a kind of command; raise Misuse if there is none."""
         handler: Handler = self.handlers.get(kind) or inherited(self.handlers, kind)
         return handler
 
     def watched(self, act: Callable[..., Any], *given: Any) -> Any:
-        """Call `act`, and check that the call does not change an earlier answer.
-
-        Raises:
-            Misuse: an answer changed.
-        """
+        """Call `act`; raise Misuse if the call changes an earlier answer."""
         self.answers = [known for known in self.answers if may_change(known[1])]
         if not self.watches or not self.answers:
             return act(*given)
@@ -398,8 +387,3 @@ def earliest(root: Strand) -> Strand | None:
     if root.branches is None:
         return None if root.over else root
     return min(root.leaves(), key=time_of, default=None)
-
-
-def turn_to(number: int, path: tuple[int, ...], name: str) -> Occurrence:
-    branch = ".".join(map(str, path))
-    return Occurrence("turn", number, f"{name}{branch} goes on", path)

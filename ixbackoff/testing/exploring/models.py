@@ -154,12 +154,6 @@ class Model(Generic[W, E]):
 
 
 def run_only(scope: Scope, only: object) -> Explored:
-    """Run one history.
-
-    Raises:
-        Broken: a check fails in it.
-        Misuse: `only` is not a history of these programs.
-    """
     walk: GuidedWalk
     if isinstance(only, Drawn):
         walk = DrawnWalk(scope, only)
@@ -178,11 +172,7 @@ def run_only(scope: Scope, only: object) -> Explored:
 
 
 def by_name(changes: Sequence[Callable[[Any], object]]) -> dict[str, Callable[[Any], object]]:
-    """Return changes by the names of their functions, with spaces for underscores.
-
-    Raises:
-        Misuse: a change is not a function, or two have the same name.
-    """
+    """Return changes by the names of their functions, with spaces for underscores."""
     named: dict[str, Callable[[Any], object]] = {}
     for change in changes:
         if not callable(change):
@@ -199,12 +189,7 @@ def by_name(changes: Sequence[Callable[[Any], object]]) -> dict[str, Callable[[A
 def checked_program(
     given: object, schedule: Schedule | None, within: float | None
 ) -> tuple[Ladder, Defaults]:
-    """Return a program and the defaults of its run.
-
-    Raises:
-        Misuse: the program cannot be explored.
-        ValueError: `within` is not a finite number.
-    """
+    """Return a program and the defaults of its run; raise Misuse if it cannot be explored."""
     program = program_of(given)
     if not isinstance(program, Ladder):
         hint = " write at(N0).do(...)" if isinstance(given, Command) else " write at(N3).retry(...)"
@@ -225,11 +210,7 @@ def checked_program(
 
 
 def planned(setting: Setting, programs: Sequence[tuple[Ladder, Defaults]], **how: Any) -> Scope:
-    """Make a scope, and check that each history has its own world.
-
-    Raises:
-        Misuse: there is no program, or the model does not make worlds and interpreters.
-    """
+    """Make a scope, and check that each history has its own world."""
     scope = Scope(setting, programs, **how)
     if not scope.programs:
         raise Misuse("There is nothing to explore: give a program, such as at(N3).retry(...).")
@@ -246,6 +227,5 @@ def planned(setting: Setting, programs: Sequence[tuple[Ladder, Defaults]], **how
 
 
 def check_number(name: str, number: object, least: int) -> None:
-    """Raise Misuse unless `number` is a whole number, `least` or more."""
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise Misuse(f"{name}={number!r}: give a whole number, {least} or more.")

@@ -26,15 +26,13 @@ ITEM = 48
 
 
 class TableLine(NamedTuple):
-    """A line of the table.
+    """A step of the history, or the waits between two steps.
 
     Attributes:
-        step: the number of the step, as text.
+        step: the number of the step; empty for waits.
         who: the name of the program, if there are several.
-        what: the command or the event.
         said: the answer or the surprise.
         strange: whether the step is a surprise.
-        changed: the changes of the world.
     """
 
     step: str
@@ -112,7 +110,6 @@ def outcome(option: Option | None, said: str, performed: Performed) -> str:
 
 
 def broken(scope: Scope, history: History, wrong: AssertionError, number: int) -> Broken:
-    """Make the error of a history in which a check fails."""
     story = StoryWalk(scope, history)
     try:
         story.run()
@@ -139,20 +136,15 @@ def reason_of(wrong: AssertionError) -> str:
     return line or f"an assertion in {code.co_name} does not hold"
 
 
-def pictured(world: Any) -> dict[str, str]:
+def pictured(value: Any, name: str = "", depth: int = NESTED) -> dict[str, str]:
     """Return the parts of a world as texts, by their places."""
-    picture: dict[str, str] = {}
-    picture_parts(world, "", NESTED, picture)
-    return picture
-
-
-def picture_parts(value: Any, name: str, depth: int, picture: dict[str, str]) -> None:
     parts = None if depth < 0 else parts_of(value, name)
     if parts is None:
-        picture[name or "world"] = short(value, ITEM)
-        return
+        return {name or "world": short(value, ITEM)}
+    picture: dict[str, str] = {}
     for place, part in parts.items():
-        picture_parts(part, place, depth - 1, picture)
+        picture |= pictured(part, place, depth - 1)
+    return picture
 
 
 def parts_of(value: Any, name: str) -> dict[str, Any] | None:
@@ -175,6 +167,5 @@ def key_of(key: Any) -> str:
 
 
 def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """Return the places of two pictures that differ."""
     places = [place for place in before | after if before.get(place) != after.get(place)]
     return [f"{p}: {before.get(p, 'nothing')} => {after.get(p, 'nothing')}" for p in places]

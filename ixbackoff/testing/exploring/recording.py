@@ -19,15 +19,7 @@ A = TypeVar("A")
 
 
 class RecordedAnswer(NamedTuple):
-    """The outcome of a command.
-
-    Attributes:
-        command: the command.
-        answer: its answer.
-        failure: its failure, if it failed.
-        times: the times that deadlines have read since the previous command.
-        judged: the judgement of the failure.
-    """
+    """The outcome of a command; deadlines have read the clock at `times` since the last command."""
 
     command: Command[Any]
     answer: Any
@@ -39,11 +31,8 @@ class RecordedAnswer(NamedTuple):
 class MemoryJournal(Journal):
     """The journal of one run; an entry is encoded as JSON when a process first reads it.
 
-    Args:
-        run: the id of the run.
-        began: the start of the run, in seconds of virtual time.
-
     Attributes:
+        began: the start of the run, in seconds of virtual time.
         time: the current seconds of virtual time.
         answers: the outcomes of the commands, by their places.
         keys: the hashes of the answers of each strand, by its path.
@@ -90,7 +79,6 @@ class MemoryJournal(Journal):
         return entry
 
     def record(self, line: Line, command: Command[Any], answer: Any, failure: Any) -> None:
-        """Record the outcome of a strand's current command."""
         known = judged(line, failure) if isinstance(failure, Exception) else {}
         recorded = RecordedAnswer(command, answer, failure, tuple(line.times), known)
         self.answers[line.place] = recorded
@@ -99,11 +87,7 @@ class MemoryJournal(Journal):
 
 
 def entry_of(place: str, recorded: RecordedAnswer) -> Entry:
-    """Encode the entry of a command.
-
-    Raises:
-        Unrecordable: the answer cannot be recorded.
-    """
+    """Encode the entry of a command; raise Unrecordable if the answer cannot be encoded."""
     command, answer, failure, times, known = recorded
     entry = {"at": place, "c": [*digest_of(command)], "t": [*times]}
     if isinstance(failure, Aborted):

@@ -24,28 +24,13 @@ SEED = 7
 NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def name_of(number: int) -> str:
-    return NAMES[number] if number < len(NAMES) else f"P{number}"
-
-
 class Process:
-    """A process that runs a program.
-
-    Args:
-        number: its number among the processes.
-        program: its program.
-        how: the defaults of the run.
-        interpreter: the interpreter of this world.
-        context: the context in which it begins.
-        recording: whether it may be started durably.
-        now: the virtual time at its beginning, seconds.
+    """A process that runs a program, and can die.
 
     Attributes:
-        name: its name.
+        recording: whether it may be started durably.
         runs: the number of times that it was started anew.
         died: whether it has died for good.
-        root: the strand of its program.
-        journal: the answers to its commands.
         performer: the performer that replays the journal, if the process resumed durably.
     """
 
@@ -60,7 +45,7 @@ class Process:
         now: float,
     ) -> None:
         self.number = number
-        self.name = name_of(number)
+        self.name = NAMES[number] if number < len(NAMES) else f"P{number}"
         self.program = program
         self.how = how
         self.interpreter = interpreter
@@ -87,7 +72,6 @@ class Process:
         return root
 
     def die(self, start: Start, now: float) -> None:
-        """Die, and start again as `start` says."""
         self.root.close()
         if start == "for good":
             self.died = True
@@ -102,6 +86,5 @@ class Process:
         self.root = self.started(now)
 
     def state(self, timed: bool) -> tuple[object, ...]:
-        """Return the state on which the next commands depend."""
         runs = self.runs if self.recording else 0
         return (self.root.state(timed), self.died, runs)

@@ -20,16 +20,7 @@ __tracebackhide__ = True
 
 @dataclass
 class Setting:
-    """The world of a model, as `Model` takes it.
-
-    Attributes:
-        world: makes a fresh world.
-        interpreter: makes the interpreter that answers in a world.
-        always: the check after each step.
-        changes: the functions that change a world from outside, by their names.
-        forgets: removes from a world the things that a dying process loses.
-        state: returns the parts of a world that can be compared.
-    """
+    """The arguments of `Model`, with the changes by name."""
 
     world: Callable[[], Any]
     interpreter: Callable[[Any], Interpreter[Any]]
@@ -43,8 +34,7 @@ class Setting:
 class Scope:
     """The arguments of `Model.explore`, and values derived from them.
 
-    Attributes:
-        timed: whether a program has asked for the time, which is then a part of each state.
+    Once a program has asked for the time, the search is `timed`: the time is a part of each state.
     """
 
     setting: Setting
@@ -75,7 +65,6 @@ class Scope:
         }
 
     def all_faults(self) -> list[Surprise]:
-        """Return the surprises of all kinds of commands."""
         if isinstance(self.faults, Mapping):
             return [surprise for some in self.faults.values() for surprise in some]
         return [*self.faults]
@@ -110,7 +99,6 @@ class Scope:
         ]
 
     def allows(self, failure: BaseException) -> bool:
-        """Return whether a program may raise a failure."""
         if not isinstance(failure, Exception):
             return False
         injected = (failure.__class__, frozen(failure.args)) in self.injected

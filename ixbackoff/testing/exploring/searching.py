@@ -47,11 +47,9 @@ class Progress(NamedTuple):
 
 
 class BranchPoint(NamedTuple):
-    """A state in which a surprise can happen.
+    """A state before a step in which a surprise can happen.
 
     Attributes:
-        step: the number of the step.
-        options: the surprises.
         check: the hash of the state, which has to be the same when the history is run again.
     """
 
@@ -123,12 +121,6 @@ class SearchWalk(Walk):
 class Search:
     """A search through all histories of a scope.
 
-    Args:
-        scope: the scope of the search.
-        surprises: the greatest number of surprises in a history.
-        most: the number of different failures after which to stop.
-        progress: called with the progress of a long search.
-
     Attributes:
         seen: the hashes of the visited states.
         ends: the hashes of the states at the end, from which an additional run has started.
@@ -157,12 +149,7 @@ class Search:
         return Explored(self.histories, len(self.seen) + self.unmerged, self.commands)
 
     def run(self) -> Explored:
-        """Search.
-
-        Raises:
-            Broken: a check fails in a history.
-            ExceptionGroup: the failures, if `most` is above 1.
-        """
+        """Search; raise the first failure, or an ExceptionGroup if `most` is above 1."""
         try:
             self.layers()
         except Timed:
@@ -192,7 +179,6 @@ class Search:
             layer = longer
 
     def one(self, history: History, check: int, deeper: bool) -> list[BranchPoint]:
-        """Run one history; return its branch points."""
         self.histories += 1
         timed = self.scope.timed
         walk = SearchWalk(self, history, check, deeper)
@@ -245,8 +231,6 @@ def diverged(scope: Scope, history: History, machine: Machine) -> Misuse:
 
 
 class WalkUntil(Walk):
-    """A walk up to a step."""
-
     def __init__(self, scope: Scope, history: History, until: int) -> None:
         super().__init__(scope, history)
         self.until = until

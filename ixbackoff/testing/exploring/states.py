@@ -53,11 +53,7 @@ def may_change(value: Any) -> bool:
 
 
 def state_of(value: Any, what: str) -> int:
-    """Return the hash of a frozen value.
-
-    Raises:
-        Misuse: `value` cannot be frozen; `what` begins the message.
-    """
+    """Hash a value; if it cannot be frozen, raise Misuse with a message that begins with `what`."""
     try:
         return hash(frozen(value))
     except RecursionError:
@@ -90,7 +86,6 @@ def of_set(value: Any) -> Any:
 
 
 def of_exceptions(kind: type) -> Freezer:
-    """Freeze exceptions by their arguments and attributes."""
     names = slots_in(kind)
 
     def of_exception(value: BaseException) -> Any:
@@ -122,7 +117,6 @@ def of_method(value: MethodType) -> Any:
 
 
 def of_fields(kind: type) -> Freezer:
-    """Freeze values by their slots and attributes."""
     names = slots_in(kind)
 
     def of_slots(value: Any) -> Any:

@@ -19,13 +19,7 @@ __tracebackhide__ = True
 
 
 class Owner(Protocol):
-    """The process of a strand.
-
-    Attributes:
-        journal: the answers to its commands.
-        performer: the performer that replays the journal, if the process resumed durably.
-        recording: whether the journal may be read.
-    """
+    """The part of a process that its strands need."""
 
     journal: MemoryJournal
     performer: Performer | None
@@ -44,8 +38,6 @@ class Strand:
         pending: an answer and a failure that arrive at `now`, or `None`.
         branches: the branches of its current `all_of`, or `None`.
         ending: the branch that cleans up after another one has failed.
-        value: its value, if it is over and succeeded.
-        failure: its failure, if it is over and failed.
         place: the line of user code that raised the failure.
     """
 
@@ -96,7 +88,6 @@ class Strand:
             del failure
 
     def receive(self, answer: Any, failure: BaseException | None) -> None:
-        """Take the answer or the failure of the current command, and continue."""
         owner, line = self.owner, self.line
         try:
             known = frozen(answer)
@@ -114,7 +105,6 @@ class Strand:
         self.advance(answer, failure)
 
     def deliver(self) -> None:
-        """Take the pending answer."""
         if self.pending is not None:
             (answer, failure), self.pending = self.pending, None
             self.receive(answer, failure)

@@ -174,11 +174,7 @@ def dies(start: Start = "anew") -> tuple[Surprise, ...]:
 
 
 def checked_faults(faults: Faults) -> Faults:
-    """Return the faults with distinct words.
-
-    Raises:
-        Misuse: a fault is not a surprise.
-    """
+    """Return the faults with distinct words; raise Misuse if one is not a surprise."""
     given: object = faults
     if isinstance(given, Surprise):
         raise Misuse(f"faults={given.word!r}: give a sequence of surprises, such as (fails(),).")
@@ -209,11 +205,7 @@ def distinct(faults: Sequence[Surprise]) -> tuple[Surprise, ...]:
 
 
 def named(failure: Exception) -> str:
-    """Return the name of a failure's class, if the failure can be copied for each history.
-
-    Raises:
-        Misuse: `failure` is not an exception, or cannot be copied.
-    """
+    """Return the name of a failure's class; raise Misuse if the failure cannot be copied."""
     given: object = failure
     if not isinstance(given, Exception):
         raise Misuse(f"{failure!r} is not a failure: give an exception, such as TimeoutError().")

@@ -12,13 +12,7 @@ __tracebackhide__ = True
 
 
 class Walk:
-    """A run of one history.
-
-    Args:
-        scope: the scope of the search.
-        history: the surprises, as far as they are known before the walk.
-        trace: a list for the performed commands, if they are wanted.
-    """
+    """A run of one history; `history` holds the surprises that are known before the run."""
 
     def __init__(
         self, scope: Scope, history: History, trace: list[Performed] | None = None
@@ -31,12 +25,7 @@ class Walk:
         self.machine: Machine | None = None
 
     def run(self) -> None:
-        """Run the history.
-
-        Raises:
-            AssertionError: a check fails.
-            Misuse: the model or a program cannot be explored.
-        """
+        """Run the history; raise AssertionError if a check fails."""
         try:
             machine = self.machine = Machine(self.scope, self.trace)
             machine.watches = not self.history
@@ -74,7 +63,6 @@ class Walk:
         return True
 
     def chosen(self, machine: Machine, step: int) -> Option | None:  # noqa: ARG002
-        """Return the surprise at a step, or `None`."""
         return self.planned.get(step)
 
     def act(self, machine: Machine, step: int | None, option: Option | None) -> None:  # noqa: ARG002
@@ -123,7 +111,6 @@ class GuidedWalk(Walk):
         return option
 
     def guided(self, machine: Machine, step: int) -> Option | None:
-        """Return the surprise at a step, or `None`."""
         raise NotImplementedError
 
 
@@ -144,8 +131,6 @@ class DrawnWalk(GuidedWalk):
 
 
 class TextWalk(GuidedWalk):
-    """A walk along a history in text."""
-
     def __init__(self, scope: Scope, text: str) -> None:
         super().__init__(scope)
         self.text = "" if text == str(History()) else text

@@ -72,13 +72,6 @@ class Status(Fault):
 
 
 def retry_after(asked: float | timedelta | datetime | str, now: datetime) -> str:
-    """Return the value of a header `Retry-After`.
-
-    >>> retry_after(2.0, datetime.now(UTC))
-    '2'
-    >>> retry_after(timedelta(seconds=2), datetime(1994, 11, 6, 8, 49, 37, tzinfo=UTC))
-    'Sun, 06 Nov 1994 08:49:39 GMT'
-    """
     if isinstance(asked, timedelta):
         asked = now + asked
     if isinstance(asked, datetime):

@@ -48,7 +48,7 @@ class ReceivedRequest:
 
     @property
     def keeps(self) -> bool:
-        """Whether the connection may stay open for another request."""
+        """True unless the client wants the connection closed after the answer."""
         wanted = self.headers.get("connection", "").lower()
         return self.version != "HTTP/1.0" and "close" not in wanted
 
@@ -81,7 +81,6 @@ def received(client: socket.socket) -> ReceivedRequest:
 
 
 def head_of(stream: BufferedReader) -> list[str]:
-    """Read the first line and the headers."""
     lines: list[str] = []
     room = HEAD_SIZE
     while line := stream.readline(room):
@@ -94,7 +93,6 @@ def head_of(stream: BufferedReader) -> list[str]:
 
 
 def body_of(stream: BufferedReader, headers: Mapping[str, str]) -> bytes:
-    """Read a body, by its length or in chunks."""
     if headers.get("transfer-encoding", "").lower() == "chunked":
         return chunked_body(stream)
     return exactly(stream, int(headers.get("content-length", "0")))

@@ -21,6 +21,8 @@ from threading import Event, Thread, active_count
 from ixbackoff import N0, Download, at
 from ixbackoff.live import Connections, Limits, live
 
+from ..processes import Child
+
 SERVER = """
 import sys
 from ixbackoff.testing.web import Origin
@@ -37,7 +39,7 @@ LIMITS = Limits(connect_timeout=5.0, read_timeout=5.0, total_timeout=5.0, connec
 @contextmanager
 def served() -> Generator[str]:
     """Serve `BODY` from a process of its own; give the URL."""
-    with subprocess.Popen(  # noqa: S603
+    with Child(
         [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as server:
         assert server.stdin is not None

@@ -19,6 +19,7 @@ from signal import SIGKILL
 from ixbackoff.squirrel.commands import Resource
 from ixbackoff.testing.web import Fault, Origin, ReceivedRequest, Reset, Slow, Status, Truncated
 
+from ..processes import Child
 from ..squirrels.running import Ran, files_below, objects_of, rows_of
 from .killing import Killing, Report, told
 
@@ -94,7 +95,7 @@ class KillingDurably(Killing):
         One that is killed after its table leaves its runs, and the next one removes them.
         """
         command = [sys.executable, "-m", "ixbackoff", "squirrel", "--durable", *words]
-        with subprocess.Popen(  # noqa: S603
+        with Child(
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
             if kill:

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+from ..processes import Child
 from .ports import free_port
 from .threads import in_thread
 
@@ -28,9 +29,7 @@ def redis_server(*settings: str) -> Generator[int]:
     port = free_port(below=65536 - BUS)
     with tempfile.TemporaryDirectory(prefix="redis-") as folder:
         words = ["--port", str(port), "--bind", "127.0.0.1", "--dir", folder, "--save", ""]
-        with subprocess.Popen(  # noqa: S603
-            [str(program), *words, *settings], stdout=subprocess.DEVNULL
-        ) as process:
+        with Child([str(program), *words, *settings], stdout=subprocess.DEVNULL) as process:
             try:
                 await_listener(port)
                 yield port

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from ..processes import Child
 from .ports import free_port
 
 SERVER = "import sys; from moto.server import main; main(sys.argv[1:])"
@@ -41,7 +42,7 @@ def s3_server() -> Generator[str]:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     words = [sys.executable, "-c", SERVER, "-H", "127.0.0.1", "-p", f"{port}"]
-    with subprocess.Popen(  # noqa: S603
+    with Child(
         words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ)
     ) as process:
         try:
