@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any, Self, final
 
@@ -121,7 +121,9 @@ class Try:
             self._failure = error
             return True
         if error is None:  # here, because `return` or `break` may leave the loop
-            answered(self._stream, self._handlers)
+            command = next(self._stream, None)
+            if command is not None:  # the clock, for a breaker with a `rate`
+                answered(rest(self._stream, command), self._handlers)
         self._stream.close()
         return False
 
@@ -225,6 +227,13 @@ class BlockLoop:
             return True
         finally:  # break the cycle of exception, traceback and this frame
             failure = command = None
+
+
+def rest(stream: Stream, command: Command[Any]) -> Stream:
+    """Issue `command`, which was taken from `stream`, and all that follow it."""
+    with suppress(StopIteration):
+        while True:
+            command = stream.send((yield command))
 
 
 def has_with(frame: FrameType) -> bool:

@@ -33,8 +33,11 @@ def guarded(function: Any, awaits: bool, breaker: CircuitBreaker) -> Any:
 
     probe: Any = probed_async if awaits else probed
 
+    if breaker.rated:
+        return lambda *args, **kwargs: probe(args, kwargs)
+
     def tried(*args: Any, **kwargs: Any) -> Any:
-        if breaker.closed and not breaker.rated:
+        if breaker.closed:
             return function(*args, **kwargs) if kwargs else function(*args)
         return probe(args, kwargs)
 

@@ -63,7 +63,8 @@ class Settings(Defaults):
 
     @property
     def defaults(self) -> Defaults:
-        return Defaults(*[getattr(self, name) for name in Defaults.__slots__])
+        limits = (self.within, self.budget, self.breaker, self.stop, self.longest, self.nested)
+        return Defaults(self.schedule, *limits)
 
     @property
     def chosen(self) -> On:

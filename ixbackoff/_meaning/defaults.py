@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._words.checks import between, inf
-from .._words.values import Value, fields_of
+from .._words.values import Value
 from ..schedules.algebra import Schedule
 from ..schedules.kinds import powers_of_two
 
@@ -50,9 +50,8 @@ class Defaults(Value):
         """Return a copy with the given values, in the order of the fields; `None` keeps one."""
         if given.count(None) == len(given):
             return self
-        both = zip_longest(fields_of(self).values(), given)
-        values: list[Any] = [old if new is None else new for old, new in both]
-        return Defaults(*values)
+        both = zip_longest(Defaults.__slots__, given)
+        return Defaults(*[getattr(self, name) if new is None else new for name, new in both])
 
 
 def checked_longest(longest: float | timedelta | None) -> float:
