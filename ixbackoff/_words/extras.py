@@ -7,8 +7,7 @@ from contextlib import contextmanager
 
 LIVE = frozenset({"anyio", "httpx2", "obstore", "portalocker"})
 """The packages of the extra `ixbackoff[live]`."""
-INSTALL = "pip install '.[{}]' in a checkout of ixbackoff"
-"""How messages say that an extra is installed: a release changes it."""
+INSTALL = "pip install '.[{}]' in a checkout of ixbackoff"  # in messages; a release changes it
 
 
 @contextmanager

@@ -200,12 +200,11 @@ def answered(parsed: Parsed) -> Explanation | None:
 def workflow(parsed: Parsed) -> Explanation | None:
     """Explain a workflow whose commands the interpreter of an engine does not answer."""
     unsaid = parsed.sort == "unsolved" or "omitted" in parsed.wanted  # ty shows three of a row
-    unsolved = parsed.method == "Engine" and unsaid
     kinds = shown(parsed.it), shown(parsed.wanted)
     workflows = parsed.sort == "argument" and kinds[0].name == kinds[1].name == "Workflow"
-    if not unsolved and not workflows:
+    if not workflows and not (unsaid and parsed.method == "Engine"):
         return None
-    missing = [] if unsolved else not_in(kinds[0].inner[-2], kinds[1].inner[-2])
+    missing = not_in(kinds[0].inner[-2], kinds[1].inner[-2]) if workflows else []
     if not missing:
         return Explanation(
             "no-handler",
