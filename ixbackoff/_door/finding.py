@@ -80,7 +80,7 @@ def is_function(named: Any) -> bool:
 
 
 def called(text: str, function: Any, given: Sequence[Any] = ()) -> Any:
-    """Call a function that makes a program, or make that of one call of a decorated function."""
+    """Call a function that makes a program, or make the program of a decorated function's call."""
     decorated = hasattr(function, PROGRAM)
     if iscoroutinefunction(function) and not decorated:
         raise ArgumentTypeError(

@@ -168,7 +168,7 @@ class Command(AnyCommand, Value, Generic[R]):
     @final
     @classmethod
     def handled_as_in(cls, interpreter: I_any) -> I_any:
-        """Make an interpreter with one of the handlers of `interpreter`: that of this kind.
+        """Take the handler of this kind of command from an interpreter, without its others.
 
         Two handlers of one generic kind cannot be joined. To replace one of them, take the other
         handlers from its interpreter:

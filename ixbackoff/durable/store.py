@@ -1,7 +1,7 @@
 """The database of durable runs: any process can start, read and change them.
 
-A run is a DBOS workflow for each segment between two parked waits. The id of the first segment is
-the id of the run; the ids of the others have a number at the end.
+Parked waits divide a run into segments; each segment is a DBOS workflow. The id of the first
+segment is the id of the run; the ids of the others have a number at the end.
 """
 
 from __future__ import annotations
@@ -358,7 +358,7 @@ class Store:
         self._client.update_workflow_attributes(status.workflow_id, {attribute: given}, merge=True)
 
     def _cancel_active(self, segments: list[WorkflowStatus]) -> bool:
-        """Cancel the active segments; return whether there are any, which may have successors."""
+        """Cancel the active segments; return true if any was, and may have started another one."""
         active = [status.workflow_id for status in segments if status.status in ACTIVE]
         if active:
             self._client.cancel_workflows(active)

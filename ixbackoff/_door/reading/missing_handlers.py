@@ -22,23 +22,23 @@ def interpreter(parsed: Parsed) -> Explanation | None:
         return None
     got = split(parsed.got)
     if got.name not in INTERPRETERS or not got.inner:
-        return not_one(parsed.got, parsed.method)
+        return no_interpreter(parsed.got, parsed.method)
     if got.name == "AsyncInterpreter" and "AsyncInterpreter" not in [one.name for one in wanted]:
         return Explanation(
             "awaited-handlers",
-            "Some of these handlers are coroutine functions, and .run(...) awaits nothing.",
+            "Some of these handlers are coroutine functions, but .run(...) awaits nothing.",
             "Write `await program.run_async(interpreter)`.",
         )
     if got.name == "Interpreter" and "Interpreter" not in [one.name for one in wanted]:
         return Explanation(
             "awaited-handlers",
-            "These handlers are plain functions, and an AsyncInterpreter is expected here.",
+            "These handlers are plain functions, but an AsyncInterpreter is expected here.",
             "Make it with .awaited_by(...); .run_async(...) takes either kind.",
         )
     return unanswered(got.inner[0], wanted[0].inner[0])
 
 
-def not_one(given: str, method: str = "") -> Explanation:
+def no_interpreter(given: str, method: str = "") -> Explanation:
     return Explanation(
         "not-an-interpreter",
         f"An interpreter has the handlers of the commands, but this is {described(given)}.",
@@ -58,12 +58,12 @@ def unanswered(row: str, wanted: str) -> Explanation | None:
     if any(split(one).name in heads and split(one).inner for one in missing) or "Command" in heads:
         return Explanation(
             "wrong-answer",
-            f"The handlers answer {' | '.join(answered)}, and the program issues "
+            f"The handlers answer {' | '.join(answered)}, but the program issues "
             f"{' | '.join(missing)}: an answer has exactly one type.",
             f"Write {split(missing[0]).name}[...] with the same type in both places.",
         )
     if "object" in missing:
-        said = "To mypy, the commands of more than eight different effects are object."
+        said = "mypy infers object for the commands of more than eight different effects."
         fix = "Nest them: all_of(all_of(first, second), third, ...)."
         return Explanation("no-handler", said, fix)
     handlers = [f"{split(one).name}.handled_by(...)" for one in missing if one != "Delay"]
@@ -85,13 +85,13 @@ def joined(parsed: Parsed, wanted: list[str] | None = None) -> Explanation | Non
         return None
     other = split(parsed.wanted)
     if other.name not in INTERPRETERS:
-        return not_one(parsed.wanted)
+        return no_interpreter(parsed.wanted)
     rows = [split(one).inner[0] for one in (parsed.got, parsed.wanted) if split(one).inner]
     if wanted is not None:
         return unanswered(" | ".join(rows), " | ".join(wanted))
     return Explanation(
         "no-handler",
-        f"These handlers answer {' | '.join(rows)}, and the program issues other commands, too.",
+        f"These handlers answer {' | '.join(rows)}, but the program issues other commands, too.",
         "Assign the joined handlers to a variable and run with it: the error then names the "
         "missing ones.",
     )
@@ -111,7 +111,7 @@ def handler(parsed: Parsed) -> Explanation | None:
     if split(got).name in ("Coroutine", "CoroutineType") and parsed.method == "handled_by":
         return Explanation(
             "awaited-handlers",
-            "This handler is a coroutine function, and handled_by awaits nothing.",
+            "This handler is a coroutine function, but handled_by awaits nothing.",
             "Write .awaited_by(...), and run with `await program.run_async(interpreter)`.",
         )
     if got != gives and gives not in UNKNOWN:
@@ -140,7 +140,7 @@ def promised(text: str) -> str:
     return head.inner[-1] if awaited else text
 
 
-def shared_handler(parsed: Parsed) -> Explanation | None:
+def around_or_as_in(parsed: Parsed) -> Explanation | None:
     """Explain an argument of `handled_as_in` or of `around`."""
     if parsed.method == "around" and parsed.kind == "argument":
         word = "await the handler and return" if parsed.owner == "AsyncInterpreter" else "return"
@@ -161,10 +161,10 @@ def shared_handler(parsed: Parsed) -> Explanation | None:
 
 
 def without_interpreter(parsed: Parsed) -> Explanation | None:
-    """Explain a run without an interpreter; pyrefly lists the types of all arguments."""
+    """Explain a run without an interpreter; messages of pyrefly list the types of all arguments."""
     if parsed.kind == "option" and parsed.method in RUNS and parsed.got:
         first = parts(parsed.got, ",")[0]
-        return None if split(first).name in INTERPRETERS or "=" in first else not_one(first)
+        return None if split(first).name in INTERPRETERS or "=" in first else no_interpreter(first)
     nothing = parsed.kind == "option" and parsed.method in RUNS
     missing = (parsed.kind, parsed.argument) == ("missing", "interpreter")
     if not nothing and (not missing or parsed.method not in ("", *RUNS)):
@@ -214,7 +214,7 @@ def workflow(parsed: Parsed) -> Explanation | None:
         )
     return Explanation(
         "no-handler",
-        f"A workflow of this engine issues {' and '.join(missing)}, and no handler answers.",
+        f"A workflow of this engine issues {' and '.join(missing)}, which no handler answers.",
         f"Join: interpreter | {missing[0]}.handled_by(...).",
     )
 
