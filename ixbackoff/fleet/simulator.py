@@ -21,13 +21,13 @@ from .._running.traces import Performed
 from .._words.commands import Misuse, Stream
 from ..schedules.timings import Timing
 from .attempt_clients import AttemptRetrying
-from .clients import Client
 from .command_clients import CommandRetrying
 from .environment import Environment, Running, checked_budget, checked_program, standard
 from .event_queue import Events
 from .outcomes import Outcome, Second
 from .retries import Retrying, tried
 from .services.service import Served, Service, Serving
+from .stream_clients import Client
 
 SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""
