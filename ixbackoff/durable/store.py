@@ -75,13 +75,13 @@ class RunFailed(Exception):
     """The last failure of a run, in the form that DBOS stores.
 
     Args:
-        held: the failure as JSON.
+        encoded: the failure as JSON.
         diverged: whether the code has changed since the run began; the old code can resume the run.
     """
 
-    def __init__(self, held: JSON, diverged: bool = False) -> None:
-        super().__init__(f"{held['k'].rpartition(':')[2]}: {decode(held['text'])}")
-        self.data = {"failure": json.dumps(held), "diverged": diverged}
+    def __init__(self, encoded: JSON, diverged: bool = False) -> None:
+        super().__init__(f"{encoded['k'].rpartition(':')[2]}: {decode(encoded['text'])}")
+        self.data = {"failure": json.dumps(encoded), "diverged": diverged}
 
 
 class Store:
