@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any, Self, final
 
@@ -54,15 +54,24 @@ class Try:
         number: the number of the try, from 1.
     """
 
-    __slots__ = ("_before", "_done", "_failure", "_inner", "_left", "_mark", "_stream", "number")
+    __slots__ = (
+        *("_before", "_done", "_failure", "_handlers", "_inner", "_left", "_mark", "_stream"),
+        "number",
+    )
 
     def __init__(
-        self, number: int, inner: Called | None, stream: Stream, left: Left | None
+        self,
+        number: int,
+        inner: Called | None,
+        stream: Stream,
+        left: Left | None,
+        handlers: Handlers,
     ) -> None:
         self.number = number
         self._inner = inner
         self._stream = stream
         self._left = left
+        self._handlers = handlers
         self._before: Left | None = None
         self._done: bool | None = None  # `None` until the block is entered
         self._failure: Exception | None = None
@@ -112,16 +121,13 @@ class Try:
             self._failure = error
             return True
         if error is None:  # here, because `return` or `break` may leave the loop
-            next(self._stream, None)
+            command = next(self._stream, None)
+            if command is not None:  # the clock, for a breaker with a `rate`
+                answered(rest(self._stream, command), self._handlers)
         self._stream.close()
         return False
 
     def outcome(self) -> Exception | None:
-        """Return the stored failure of the block, and drop it.
-
-        Raises:
-            Misuse: the block was not run.
-        """
         if not self._done:
             self._done = False
             return Misuse("The block was not run: write `with` and the loop's variable around it.")
@@ -129,7 +135,7 @@ class Try:
         return failure
 
 
-class Loop:
+class BlockLoop:
     """A loop over the tries of a block, which advances `stream` before each of them.
 
     Args:
@@ -167,7 +173,7 @@ class Loop:
 
     def _next(self) -> Try:
         self._number += 1
-        self._last = Try(self._number, self._inner, self._stream, self._left)
+        self._last = Try(self._number, self._inner, self._stream, self._left, self._handlers)
         return self._last
 
     @contextmanager
@@ -223,6 +229,13 @@ class Loop:
             failure = command = None
 
 
+def rest(stream: Stream, command: Command[Any]) -> Stream:
+    """Issue `command`, which was taken from `stream`, and all that follow it."""
+    with suppress(StopIteration):
+        while True:
+            command = stream.send((yield command))
+
+
 def has_with(frame: FrameType) -> bool:
     """Return whether a function has a `with`: then it may leave a loop before it on purpose."""
     from dis import get_instructions
@@ -232,9 +245,7 @@ def has_with(frame: FrameType) -> bool:
 
 
 @final
-class Tries(Loop):
-    """The tries of a block, for a `for` loop."""
-
+class Tries(BlockLoop):
     __slots__ = ()
 
     def __iter__(self) -> Self:
@@ -249,11 +260,8 @@ class Tries(Loop):
 
 
 @final
-class TriesAsync(Loop):
-    """The tries of a block, for an `async for` loop; the handlers may be awaited.
-
-    This is a class, because an abandoned async generator is not closed immediately.
-    """
+class TriesAsync(BlockLoop):
+    """A class, because an abandoned async generator is not closed immediately."""
 
     __slots__ = ()
 

@@ -8,7 +8,7 @@ from .._meaning.runs import not_chosen, noted
 from .._running.logs import log_end
 from .._words.commands import Misuse, raisable
 from .._words.failures import CircuitOpen
-from .._words.reasons import CANCELLED, Reason, Story
+from .._words.reasons import CANCELLED, Reason, Story, too_long
 from .._words.verdicts import is_transient
 from .called import Called
 from .watching import Watched
@@ -26,16 +26,10 @@ def ended(
     """Add the notes to the failure of a call, log the end, and deliver the last events.
 
     Args:
-        failure: the failure.
-        called: the function.
         k: the number of waits.
         waited: their seconds.
         no_wait: whether the schedule, `on` or a deadline around refused a wait after `failure`.
-        watched: the watcher, if the call is observed.
         cancelled: whether the task was cancelled in the last try.
-
-    Raises:
-        RuntimeError: the failure is a StopIteration.
     """
     raised = raisable(failure)
     try:
@@ -63,6 +57,8 @@ def reason_and_note(
         return "misuse", ""
     if isinstance(failure, CircuitOpen):
         return "circuit open", ""
+    if early and (note := too_long(failure)):
+        return "asked for too long", note
     around = time_around() if early else None
     if around is not None and around.late:
         return "no time left", around.late

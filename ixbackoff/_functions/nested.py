@@ -24,7 +24,6 @@ def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], ou
 async def by_program_async(
     called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object
 ) -> Any:
-    """Do what `by_program` does, for a coroutine function."""
     try:
         return await program_of(called, args, kwargs, outer).run_async(interpreter_async())
     except Exception as failure:
@@ -33,7 +32,6 @@ async def by_program_async(
 
 
 def program_of(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:
-    """Make the program of a call, with a single try inside an outer run."""
     command = called.command(args, kwargs)
     if outer is called:
         return called.backoff._program(command)
@@ -41,7 +39,6 @@ def program_of(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], ou
 
 
 def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:
-    """Pass on the commands of a nested block that is tried once; add a note to its failure."""
     try:
         return (yield from stream)
     except Exception as failure:
@@ -50,10 +47,7 @@ def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:
 
 
 def guarded_once(backoff: Any, outer: object) -> Any:
-    """Return `backoff`, without its breaker if the outer run has the same one.
-
-    Otherwise the outer probe would refuse the inner try, and the breaker would never close.
-    """
+    """Return `backoff` without the breaker of the outer run, whose probe would refuse the try."""
     around = outer.backoff._settings.breaker if isinstance(outer, Called) else None
     if around is None or around is not backoff._settings.breaker:
         return backoff

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 from .._words.checks import inf
 from .._words.commands import Misuse, stop_error
-from .._words.failures import On, Predicate, Transient, choices, predicate
+from .._words.failures import CircuitOpen, NotBefore, On, Predicate, Transient, choices, predicate
+from .._words.reasons import TOO_LONG, add_note
 from .._words.rungs import DEEPEST, ENDLESS
 from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient, retry_after_of
 from ..schedules.algebra import steady
@@ -33,6 +34,7 @@ def descents(
     table: list[float] | None = None,
     first: int = 0,
     shortens: bool = False,
+    longest: float = inf,
 ) -> Callable[[], After]:
     """Return a function that begins a retry, and returns the function that computes its waits.
 
@@ -57,6 +59,8 @@ def descents(
         table: the waits, if they are the same in all runs.
         first: the number of waits that the run has had before this retry.
         shortens: whether a wait may be shorter than the one before, as in simulations.
+        longest: the longest wait that a service may ask for; a longer one ends the retry, and the
+            failure gets a note.
     """
     last = first + rungs
     if rungs == ENDLESS:
@@ -75,7 +79,8 @@ def descents(
             usual = kind is plain and known == FORGOTTEN[0]
             if not usual and isinstance(failure, StopIteration):
                 failure = stop_error(failure)
-            if not (usual or isinstance(failure, kinds) or chosen(failure)):
+            yes: Any = usual or isinstance(failure, kinds) or chosen(failure)
+            if not yes:
                 return None
             if table is not None:
                 seconds = table[k]
@@ -87,16 +92,23 @@ def descents(
                 seconds = shortest
             if usual:
                 return seconds
-            forgotten = FORGOTTEN[0]
+            forgotten, asked = FORGOTTEN[0], 0.0
             if isinstance(failure, Transient):
                 if retry_after_of(failure) is not None:
-                    seconds = max(seconds, asked_for(failure))
+                    asked = asked_for(failure)
             elif kind not in SILENT:
-                seconds = max(seconds, asked_for(failure))
+                asked = asked_for(failure)
             elif chosen is is_transient or isinstance(failure, kinds):
                 plain = kind  # all failures of this class are chosen, and carry no Retry-After
                 known = forgotten  # last: other threads read it
-            return seconds
+            if yes.__class__ is NotBefore and yes > seconds:
+                seconds = float(yes)
+            if asked <= seconds:
+                return seconds
+            if asked > longest and kind is not CircuitOpen:
+                add_note(failure, f"{TOO_LONG} {asked:.15g} s, longest is {longest:g} s")
+                return None
+            return asked
 
         return after
 
@@ -107,8 +119,6 @@ def descents(
 
 
 def without_end(begin: Callable[[], WaitFunction]) -> Callable[[], WaitFunction]:
-    """Return the waits of the deepest ladder, and then the last of them again and again."""
-
     def begun() -> WaitFunction:
         waits = begin()
         return lambda k: waits(k if k < DEEPEST else DEEPEST - 1)
@@ -120,9 +130,6 @@ def check_endless(timing: Timing) -> None:
     """Check that the waits of an endless ladder do not stay at 0, if all runs have the same waits.
 
     Simulations need no check: their service takes its time, or they notice that no time passes.
-
-    Raises:
-        Misuse: the waits stay at 0.
     """
     last = 1.0
     with suppress(Exception):  # the run raises the exception when it needs the wait
@@ -146,9 +153,6 @@ def begins(
         1. the function that draws the waits of a run;
         2. whether all runs can share one draw;
         3. the table of the waits, if they are the same in all runs.
-
-    Raises:
-        ValueError: a wait that is computed here is not a usable number, and `checked` is true.
     """
     table: list[float] = []
     spread: float | None = None
@@ -166,7 +170,6 @@ def begins(
 
 
 def spread_out(table: list[float], spread: float, chance: Chance | None) -> WaitFunction:
-    """Return the waits of the table, each times a random factor from 1 to `spread`."""
     if chance is not None:
         uniform = chance.uniform
         return lambda k: table[k] * uniform(1.0, spread)
@@ -177,7 +180,6 @@ def spread_out(table: list[float], spread: float, chance: Chance | None) -> Wait
 
 
 def drawn(timing: Timing, chance: Chance | None = None) -> WaitFunction:
-    """Draw the waits of one run, one by one."""
     waits = timing.begin(chance)
     return lambda k: usable(waits(k), k, timing)
 

@@ -11,18 +11,19 @@ from .._limits.deadlines import Expired, Limit, time_around
 from .._limits.events import Run
 from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
 from .._words.commands import Misuse
-from .._words.failures import CircuitOpen, Predicate
-from .._words.reasons import CANCELLED, NOTE, TRIES, Reason, Story, add_note, story_note
+from .._words.failures import CircuitOpen, NotBefore, Predicate
+from .._words.reasons import CANCELLED, NOTE, TRIES, Reason, Story, add_note, story_note, too_long
 from .._words.rungs import DEEPEST, ENDLESS, name_of
 from .._words.verdicts import is_transient, judge, raised_name
 from .._words.vocabulary import Delay, delay
 from ..schedules.timings import After, Chance, Timing, WaitFunction
 from .chains import Chain, Ladder, Position, Step, check_start
-from .defaults import ONCE
+from .defaults import ONCE, checked_longest
 from .names import name_of_program
 from .retrying import ONE_TRY, descents, drawn
 
 if TYPE_CHECKING:
+    from datetime import timedelta
     from logging import Logger
 
 __tracebackhide__ = True
@@ -74,6 +75,7 @@ class ProgramRun(Run):
         unchosen_note: the note for that failure.
         retries: the number of waits after a failure.
         mark: the mark of the run in its context, which also holds `retries`.
+        longest: the longest wait that a service may ask for; by default that of the program.
         logger: the logger for waits that really take time.
         expired: the timeout that ended the run, if one did.
         limits: the current time limits, innermost last.
@@ -110,6 +112,7 @@ class ProgramRun(Run):
     unchosen_note = ""
     expired: Expired | None = None
     retries = 0
+    longest: float | timedelta | None = None
     mark: Mark | None = None
     logger: Logger | None = None
     ons: list[Predicate] | None = None
@@ -126,12 +129,11 @@ class ProgramRun(Run):
 
     @property
     def name(self) -> str:
-        """The name of the program; by default that of its first function or command."""
         return name_of_program(self.program)
 
     @property
     def once(self) -> bool:
-        """Whether decorated functions that the program calls get a single try."""
+        """True if decorated functions that the program calls get a single try."""
         return isinstance(self.program, Ladder) and self.program._defaults.nested == ONCE
 
     def __str__(self) -> str:
@@ -175,9 +177,6 @@ class ProgramRun(Run):
             given: the value or the failure.
             rung: the rung before the step.
             sure: whether that rung is exact.
-
-        Raises:
-            Misuse: the function returned no program, or one with the wrong start or end.
         """
         program: object = step.function(given)
         if not isinstance(program, Ladder):
@@ -202,9 +201,12 @@ class ProgramRun(Run):
             self.rung, self.sure = min(self.rung, end), True
 
     def descent(self, rung: int) -> After:
-        """Return the function that computes the wait after each failure, from `rung` on."""
         first, shortens = self.top - rung, self.timing.shortens
-        return descents(rung, object, bool, self.begin, first=first, shortens=shortens)()
+        longest = self.longest
+        if longest is None and isinstance(self.program, Ladder):
+            longest = self.program._defaults.longest
+        how = (self.begin, False, None, first, shortens, checked_longest(longest))
+        return descents(rung, object, bool, *how)()
 
     def begin(self) -> WaitFunction:
         """Return the schedule as drawn for this run; draw it on the first call."""
@@ -212,20 +214,23 @@ class ProgramRun(Run):
             self.seconds = drawn(self.timing, self.chance)
         return self.seconds
 
-    def begin_wait(self, rung: int, k: int, after: After, failure: Any) -> Delay | None:
+    def begin_wait(
+        self, rung: int, k: int, after: After, failure: Any, chosen: Any = True
+    ) -> Delay | None:
         """Begin the k-th wait, on `rung`, after `failure`; return `None` if no wait is left.
 
-        Raises:
-            Misuse: `failure` hides the error of a nested program.
-            Exception: the failure itself; the task was cancelled, or the run around this one
-                leaves no time for the wait and another try.
+        It raises the failure itself if the task was cancelled, or the run around leaves no time.
         """
         try:
             if REFUSED and (mark := RUNNING.get())[0] is not None:
                 check_not_refused(mark, failure)
             seconds = after(failure, k, self.shortest)
             if seconds is None:
+                if too_long(failure):
+                    self.not_waited, self.refused = failure, "asked for too long"
                 return None
+            if chosen.__class__ is NotBefore and chosen > seconds:
+                seconds = float(chosen)
             if failure is not None and self.cancelled is not None and self.cancelled():
                 self.refused = "cancelled"
                 add_note(failure, CANCELLED)
@@ -245,7 +250,6 @@ class ProgramRun(Run):
         return self.wait
 
     def end_wait(self) -> None:
-        """End the current wait, and count it."""
         wait = self.wait
         if wait is not None and wait._failure is not None:
             self.retries = retries = self.retries + 1
@@ -280,15 +284,9 @@ class ProgramRun(Run):
 
     @property
     def story(self) -> Story:
-        """The counts of the run so far."""
         return Story(self.tries, self.wait_count, self.wait_seconds, self.reason)
 
     def ended(self, value: Any, failure: BaseException | None) -> Any:
-        """Return `value`, or raise the failure of the run with a note about its tries and waits.
-
-        Raises:
-            Misuse: the program ended above N0, which a type checker would have rejected.
-        """
         if self.expired is not None and (failure is None or isinstance(failure, Exception)):
             failure = self.expired
         try:
@@ -316,22 +314,11 @@ class ProgramRun(Run):
 
 
 def number_after(top: int, waits: int) -> int:
-    """Return the number of waits left on a ladder from `top` after `waits` of them.
-
-    >>> number_after(3, 2), number_after(ENDLESS, 2), number_after(ENDLESS, 200)
-    (1, 18, 1)
-    """
+    """Return the number of waits left on a ladder from `top` after `waits` of them."""
     return max(DEEPEST - waits, 1) if top == ENDLESS else top - waits
 
 
 def not_chosen(failure: Exception, by_default: bool) -> str:
-    """Return the note for a failure that `on` does not choose.
-
-    >>> not_chosen(KeyError("id"), by_default=False)
-    'ixbackoff: not tried again: on=... does not choose KeyError'
-    >>> not_chosen(KeyError("id"), by_default=True)
-    'ixbackoff: not tried again: KeyError is not known to pass by itself; on=... can choose it'
-    """
     kind = raised_name(failure)
     if not by_default:
         return f"{NOTE} not tried again: on=... does not choose {kind}"
@@ -352,7 +339,6 @@ def noted(
         notes[:] = [old for old in notes if not str(old).startswith(stale)]
         if note:
             failure.add_note(note)
-        failure.add_note(
-            story_note(story, " (each ladder tries once: testing.single_try())" if ONE_TRY else "")
-        )
+        switched = "".join(f" (each ladder tries once: {switch})" for switch in ONE_TRY[-1:])
+        failure.add_note(story_note(story, switched))
     return failure

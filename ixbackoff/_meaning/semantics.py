@@ -131,6 +131,7 @@ def unrolled(
         handlers = NO_HANDLERS
     if how.breaker is not None:
         run.breaker = how.breaker
+    run.longest = how.longest
     task = chained(program, run) if run.ladder else attempted(program, run.inside)
     seconds = None if how.within is None else checked_seconds("within", how.within)
     if seconds is not None:
@@ -151,10 +152,7 @@ def part(attempt: Chain, ons: list[Predicate] | None, within: float | None = Non
 
 
 def chained(chain: Chain, place: Place) -> Task:
-    """Run the steps of a chain, each by its meaning in the table of the current state.
-
-    The state is a value or a failure.
-    """
+    """Run the steps of a chain, each by its meaning in the table of the current state."""
     on_ladder = place.__class__ is ProgramRun
     well = WELL if on_ladder else WELL_IN_ATTEMPT
     failed = FAILED if on_ladder else FAILED_IN_ATTEMPT
@@ -203,7 +201,6 @@ def chained(chain: Chain, place: Place) -> Task:
 
 
 def attempted(attempt: Chain, inside: InAttempt) -> Task:
-    """Return the task of an attempt."""
     return (chained if attempt._recovers else in_order)(attempt, inside)
 
 
@@ -321,8 +318,8 @@ def backoff(step: BackoffStep, run: ProgramRun, failure: Exception) -> Asked:
     (Log(message='one', level=20), Delay(seconds=1.0, rung=1))
     """
     rung, _ = run.descend(step)  # first: the predicate may raise an exception
-    if chooses(step.chosen, failure):
-        return Enter(waited(rung, run, failure, None))
+    if chosen := chooses(step.chosen, failure):
+        return Enter(waited(rung, run, failure, None, chosen))
     run.pass_on(failure, step.chosen)
     return None
 
@@ -449,7 +446,6 @@ def performed(effect: Any, place: Place) -> Asked:
 def entered_by(
     step: BindStep | OrBindStep, run: ProgramRun, given: Any, rung: int, sure: bool
 ) -> Enter:
-    """Enter the program that the function of a step makes."""
     program = run.entered(step, given, rung, sure)
     task = chained(program, run)
     return Enter(
@@ -465,11 +461,12 @@ def ending(task: Task, run: ProgramRun, step: BindStep | OrBindStep) -> Task:
         run.leave(step.end)
 
 
-def waited(rung: int, run: ProgramRun, failure: Exception | None, value: Any) -> Task:
-    """Wait on a rung; then return the value, or raise the failure."""
+def waited(
+    rung: int, run: ProgramRun, failure: Exception | None, value: Any, chosen: Any = True
+) -> Task:
     wait: Delay | None = None
     try:
-        wait = run.begin_wait(rung, run.top - rung, run.descent(rung), failure)
+        wait = run.begin_wait(rung, run.top - rung, run.descent(rung), failure, chosen)
         if wait is None:  # a test reduces every ladder to one try
             run.not_waited = failure
         else:
@@ -499,6 +496,7 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun)
     after: After | None = None
     failure: Exception | None = None
     wait: Delay | None = None
+    yes: Any = True
     k = run.top - run.rung
     ons = run.ons
     if ons is not None:
@@ -512,14 +510,14 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun)
                 # `recoverable`, in place: it runs after each failed try.
                 if error is run.not_waited or run.expired is not None or isinstance(error, Misuse):
                     raise
-                if run.rung and not chooses(chosen, error):
+                if run.rung and not (yes := chooses(chosen, error)):
                     run.pass_on(error, chosen)
                     raise
                 failure = error
             after = after or run.descent(run.rung)
             if 0 < run.rung < ENDLESS:
                 run.rung -= 1
-            wait = run.begin_wait(number, k, after, failure)
+            wait = run.begin_wait(number, k, after, failure, yes)
             if wait is None:
                 raise failure
             failure = None  # or its frames would live until the next failure
@@ -539,7 +537,6 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun)
 
 
 def resumed(step: ResumeStep, run: ProgramRun) -> Task:
-    """Retry, with a log of answers that each try replays first."""
     log: list[Entry] = []
     once = chain(Chain, None, DoStep(step.effect))
     try:
@@ -549,8 +546,6 @@ def resumed(step: ResumeStep, run: ProgramRun) -> Task:
 
 
 class Again:
-    """An effect that resumes at the failed command when it is performed again."""
-
     __slots__ = ("chain", "log", "ons")
 
     def __init__(self, chain: Chain, log: list[Entry], ons: list[Predicate] | None) -> None:
@@ -566,11 +561,8 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
     """Perform a request within `seconds` on the clock of the interpreter.
 
     The limit applies to each command of the request (see `deadlines.timely`). Inside a handler that
-    has less time left, the request gets that time only.
-
-    Raises:
-        DeadlineExceeded: the deadline passed, even if the attempt has caught the failure, or
-            `seconds` is 0 or less.
+    has less time left, the request gets that time only. It fails with `DeadlineExceeded`, even if
+    the attempt has caught the failure.
     """
     outer = time_around()
     if outer is not None:
@@ -607,12 +599,7 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
 
 
 def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
-    """Perform `effect` if `breaker` admits it, and report the outcome to the breaker.
-
-    Raises:
-        CircuitOpen: the breaker refuses it.
-        Misuse: the breaker is around the effect twice.
-    """
+    """Perform `effect` if `breaker` admits it, and report the outcome to the breaker."""
     if breaker in inside.breakers:
         raise guarded_twice()
     probe = 0 if breaker.closed else breaker.admit((yield CLOCK))
@@ -626,9 +613,13 @@ def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
             breaker.fail(probe, (yield CLOCK))
         elif blamed is False:
             settle = breaker.succeed
+            if breaker.rated:
+                breaker.count(False, (yield CLOCK))
         raise
     else:
         settle = breaker.succeed
+        if breaker.rated:
+            breaker.count(False, (yield CLOCK))
         return value
     finally:
         inside.breakers = around

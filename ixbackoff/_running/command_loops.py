@@ -12,7 +12,7 @@ from .._limits.deadlines import checked_seconds, time_limit
 from .._limits.eventloop import cancelled_since, current_task
 from .._limits.nesting import REFUSED, begin, carries_mark, check_not_refused
 from .._meaning.chains import Ladder
-from .._meaning.defaults import USUAL, Defaults
+from .._meaning.defaults import USUAL, Defaults, checked_longest
 from .._meaning.retrying import check_endless
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
@@ -41,7 +41,6 @@ AnyInterpreter: TypeAlias = "Interpreter[Any] | AsyncInterpreter[Any]"
 
 
 def run(program: Ladder, interpreter: Interpreter[Any], how: Defaults) -> Any:
-    """Run a program: return its value, or raise its last failure."""
     check_run(program, interpreter, Interpreter, how)
     state, handlers = ProgramRun(program, how.schedule), interpreter._handlers
     stream = unrolled(program, how, interpreter._in_place, state, observed=True)
@@ -51,9 +50,6 @@ def run(program: Ladder, interpreter: Interpreter[Any], how: Defaults) -> Any:
 
 
 async def run_async(program: Ladder, interpreter: AnyInterpreter, how: Defaults) -> Any:
-    """Do what `run` does, with handlers that may be awaited."""
-    if how.stop is not None:
-        raise Misuse("stop= is for run: cancel the task of a program that is awaited instead.")
     check_run(program, interpreter, Interpreter | AsyncInterpreter, how)
     state, handlers = ProgramRun(program, how.schedule), interpreter._handlers
     stream = unrolled(program, how, interpreter._in_place, state, observed=True)
@@ -84,7 +80,6 @@ def alone(stream: Stream, handlers: Handlers, state: ProgramRun) -> Any:
 
 @carries_mark
 async def alone_async(stream: Stream, handlers: Handlers, state: ProgramRun) -> Any:
-    """Do what `alone` does, with handlers that may be awaited."""
     state.mark = mine = [None, 0]
     try:
         begin(mine, state, awaits=True)
@@ -104,13 +99,7 @@ async def alone_async(stream: Stream, handlers: Handlers, state: ProgramRun) -> 
 def check_run(
     program: Ladder, interpreter: AnyInterpreter, kinds: type | UnionType, how: Defaults
 ) -> None:
-    """Check the arguments of a run before its first command.
-
-    Raises:
-        Misuse: the program is open, an argument has the wrong type, a handler is missing, or a
-            ladder without end would not pause.
-        ValueError: `within` is not a finite number or a timedelta.
-    """
+    """Check the arguments of a run before its first command."""
     if program._end:
         raise Misuse(
             f"The program is open, it ends at {name_of(program._end)}: end it with .end(), or "
@@ -134,13 +123,9 @@ def check_run(
 
 
 def check_how(how: Defaults, handlers: Handlers) -> None:
-    """Check the arguments of a run that differ from the defaults.
-
-    Raises:
-        Misuse: an argument has the wrong type, or the handler of `Now` is missing.
-        ValueError: `within` is not a finite number or a timedelta.
-    """
+    """Check the arguments of a run that differ from the defaults."""
     check_schedule(how.schedule)
+    checked_longest(how.longest)
     budget: object = how.budget
     if budget is not None and not isinstance(budget, RetryBudget):
         raise Misuse(
@@ -190,7 +175,6 @@ def answering(
 
 
 def answered(stream: Stream, handlers: Handlers) -> Any:
-    """Answer a stream until it ends, and return its value, without awaiting."""
     run = answering(stream, handlers, in_threads_with)
     try:
         run.send(None)
@@ -203,7 +187,6 @@ def answered(stream: Stream, handlers: Handlers) -> Any:
 
 
 def in_threads_with(handlers: Handlers) -> Handler:
-    """Return the handler that performs concurrent effects in threads."""
     from .together import in_threads
 
     def together(command: Together) -> list[Any]:
@@ -213,7 +196,6 @@ def in_threads_with(handlers: Handlers) -> Handler:
 
 
 async def answered_async(stream: Stream, handlers: Handlers) -> Any:
-    """Answer a stream until it ends, and return its value; await handlers."""
     run = answering(stream, handlers, in_tasks_with)
     answer: Any = None
     failure: BaseException | None = None
@@ -251,7 +233,6 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
 
 
 def in_tasks_with(handlers: Handlers) -> Awaited:
-    """Return the handler that performs concurrent effects in tasks."""
     from .together import in_tasks
 
     async def together(command: Together) -> list[Any]:
@@ -261,11 +242,7 @@ def in_tasks_with(handlers: Handlers) -> Awaited:
 
 
 def handler_of(handlers: Handlers, command: Command[Any], together: Any) -> Any:
-    """Return the handler of the nearest base class; `together` makes the default of `Together`.
-
-    Raises:
-        Misuse: no base class has a handler.
-    """
+    """Return the handler of the nearest base class; `together` makes the default of `Together`."""
     if isinstance(command, Together) and Together not in handlers:
         return together(handlers)
     return inherited(handlers, command.__class__)

@@ -22,7 +22,9 @@ TOLD: set[str] = set()
 
 WARNING = 30  # logging.WARNING; logging itself costs 16 ms to import
 
-REFUSED: frozenset[Reason] = frozenset({"no time left", "budget empty", "circuit open", "stopped"})
+REFUSED: frozenset[Reason] = frozenset(
+    {"no time left", "budget empty", "circuit open", "stopped", "asked for too long"}
+)
 """The reasons of runs that ended in place of a wait."""
 
 
@@ -59,16 +61,7 @@ def log_wait(
     seconds: float,
     logger: Logger | None = None,
 ) -> None:
-    """Log a wait after a failure.
-
-    Args:
-        name: the name of the function or the program.
-        number: the number of the failed try, from 1.
-        of: the greatest number of tries; `None` without end.
-        failure: the failure of that try.
-        seconds: the seconds of the wait.
-        logger: the logger; by default `"ixbackoff"`.
-    """
+    """Log a wait after the try `number`, from 1; `of` is the greatest number of tries."""
     to: Any = logger or default_logger()
     if not to.isEnabledFor(WARNING):
         return
@@ -119,13 +112,7 @@ def log_end(name: str, story: Story, failure: Exception, logger: Logger | None =
 
 
 def described(failure: BaseException) -> str:
-    """Return a failure as one line, with the first note of a handler.
-
-    >>> described(ConnectionResetError("reset by peer"))
-    'ConnectionResetError: reset by peer'
-    >>> described(ConnectionResetError("reset\\nby peer"))
-    'ConnectionResetError: reset by peer'
-    """
+    """Return a failure as one line, with the first note of a handler."""
     text = one_line(failure)
     message = f": {text}" if text else ""
     note = first_note(failure)

@@ -17,6 +17,7 @@ from .._meaning.runs import ProgramRun
 from .._words.commands import COROUTINES, Awaited, Handlers, Misuse
 from .._words.places import StateList, placed
 from .._words.vocabulary import Delay
+from .eventloops import now
 from .logs import default_logger, log, log_end
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 
 LONGEST_SLEEP = 1e9  # seconds, 31 years: a server's Retry-After may ask for more than `sleep` takes
-TICK = 0.05  # seconds between two checks of the stops of a wait in the main thread
+TICK = 0.05  # seconds between two checks of the stops of a wait, if nothing can wake it
 
 
 SWITCHES = placed("SWITCHES", StateList["Switch"]())
@@ -48,11 +49,7 @@ SWITCHES = placed("SWITCHES", StateList["Switch"]())
 
 
 def skipped(seconds: float) -> bool:
-    """Pass a wait to the active switches, and return whether there are any.
-
-    Raises:
-        Misuse: a switch forbids waits.
-    """
+    """Pass a wait to the active switches; return whether there are any."""
     switches = [*SWITCHES]
     for switch in [each for each in switches if each.skips] or switches:
         switch.take(seconds)
@@ -85,24 +82,18 @@ def check_loop(seconds: float) -> None:
 
 
 def blocking() -> Callable[[float], object]:
-    """Return the function that sleeps in this thread."""
     if SWITCHES:
         return pause
     return time.sleep if running() == (None, None) else pause_in_loop
 
 
 def pause_in_loop(seconds: float) -> None:
-    """Sleep in a thread that runs an event loop."""
     check_loop(seconds)
     time.sleep(seconds)
 
 
 def awaitable(task: object = None) -> Callable[[float], Awaitable[object]]:
-    """Return the function that sleeps in the event loop of the caller, whose task may be given.
-
-    Raises:
-        Misuse: neither asyncio nor trio is running.
-    """
+    """Return the function that sleeps in the event loop of the caller, whose task may be given."""
     asyncio, trio = running() if task is None else (sys.modules["asyncio"], None)
     library = asyncio or trio
     if library is None:
@@ -119,7 +110,6 @@ def awaitable(task: object = None) -> Callable[[float], Awaitable[object]]:
 
 
 def pause(seconds: float) -> None:
-    """Sleep in this thread, unless a switch takes the wait."""
     if not skipped(seconds):
         time.sleep(seconds)
 
@@ -177,9 +167,14 @@ async def poll_async(seconds: float) -> None:
 
 
 async def sleep_async(wait: Delay, logger: Logger | None = None) -> None:
-    """Log a wait, then sleep in the event loop."""
+    """Log a wait, then sleep in the event loop, at most until the `stop` of the program."""
     log(wait, logger)
-    await awaitable()(min(wait.seconds, LONGEST_SLEEP))
+    sleep, seconds = awaitable(), min(wait.seconds, LONGEST_SLEEP)
+    stops = () if SWITCHES else STOPS.get()
+    end = now() + seconds
+    await sleep(min(seconds, TICK) if stops else seconds)
+    while stops and not any(stop.is_set() for stop in stops) and (left := end - now()) > 0:
+        await sleep(min(left, TICK))
 
 
 SLEEPERS = (sleep, sleep_async, sleep_until)

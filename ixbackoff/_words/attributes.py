@@ -9,7 +9,7 @@ STEPS = (
     *("resume", "retry_with", "end", "named", "run", "run_async"),
 )
 OF_RUNS = {
-    **{one: one for one in ("schedule", "within", "budget", "breaker", "stop")},
+    **{one: one for one in ("schedule", "within", "budget", "breaker", "stop", "longest")},
     **dict.fromkeys(("timeout", "deadline"), "within"),
 }
 
@@ -28,12 +28,7 @@ def no_attribute(value: Any, name: str) -> Any:
 
 
 def without(kind: type, name: str) -> tuple[str, str]:
-    """Return two texts: the attribute that a class lacks, and the advice.
-
-    >>> from ixbackoff import Program
-    >>> without(Program, "retyr")
-    ('Program has no .retyr', 'write .retry')
-    """
+    """Return two texts: the attribute that a class lacks, and the advice."""
     bases = [base.__name__ for base in kind.__mro__]
     it = "attempt" if "Attempt" in bases else "command"
     said, step = f"{kind.__name__} has no .{name}(...)", name in STEPS

@@ -1,7 +1,6 @@
 """State of the process that is pickled as the name of its place.
 
-A function under `backoff` may be sent to another process, for instance by cloudpickle, which copies
-the global variables of the function. Those that hold state of a process must not be copied.
+cloudpickle copies the global variables of a function. State of a process must not be copied.
 """
 
 from __future__ import annotations
@@ -19,27 +18,15 @@ PLACES: dict[str, Any] = {}
 class StateList(list[T]):
     """A list that is state of a process."""
 
-    __slots__ = ()
-
 
 def placed(name: str, state: T) -> T:
-    """Name the place of `state`, and return it.
-
-    >>> import pickle
-    >>> from ixbackoff._limits.nesting import RUNNING
-    >>> pickle.loads(pickle.dumps(RUNNING)) is RUNNING
-    True
-    """
+    """Name the place of `state`, and return it."""
     PLACES[name] = state
     return state
 
 
 def place_of(state: Any) -> tuple[Any, tuple[str]]:
-    """Return how `state` is unpickled, for `copyreg`.
-
-    Raises:
-        TypeError: it belongs to somebody else.
-    """
+    """Return how `state` is unpickled, for `copyreg`."""
     for name, one in PLACES.items():
         if one is state:
             return at_place, (name,)
@@ -47,7 +34,6 @@ def place_of(state: Any) -> tuple[Any, tuple[str]]:
 
 
 def at_place(name: str) -> Any:
-    """Return the state of this process at a place."""
     return PLACES[name]
 
 

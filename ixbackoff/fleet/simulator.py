@@ -12,7 +12,7 @@ from typing import Any
 from .._limits.breakers import CircuitBreaker, checked_breaker
 from .._limits.budgets import RetryBudget
 from .._limits.deadlines import LEFT
-from .._limits.nesting import OVER, RUNNING
+from .._limits.nesting import OVER, RUNNING, this_thread
 from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
 from .._meaning.runs import ProgramRun
@@ -96,7 +96,7 @@ class Simulator:
         running: list[Running] = []
         numbers = count(clients)
         try:
-            with seldom_collected():
+            with simulating():
                 self.plan_outages(stops)
                 running.extend(map(made, range(clients)))
                 self.plan_arrival(self.arrivals, made, numbers)
@@ -215,10 +215,13 @@ class Simulator:
 
 
 @contextmanager
-def seldom_collected() -> Generator[None]:
-    before = gc.get_threshold()
+def simulating() -> Generator[None]:
+    """Let the garbage collector run seldom in this block, and call no observers."""
+    before, thread = gc.get_threshold(), this_thread()
+    notifying, thread.notifying = thread.notifying, True
     gc.set_threshold(*SELDOM)
     try:
         yield
     finally:
         gc.set_threshold(*before)
+        thread.notifying = notifying
