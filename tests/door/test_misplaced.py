@@ -33,7 +33,7 @@ SAID = [
         "at(N3).retry(all_of(a, b, a, b, a, b, a, b, a)).run(interpreter)",
         'Argument 1 to "run" of "Program" has incompatible type "Interpreter[Get | Count]"; '
         'expected "Interpreter[object]"',
-        "To mypy, the commands of more than eight different effects are object.",
+        "mypy infers object for the commands of more than eight different effects.",
     ),
     (
         "Delay(2)",
@@ -154,7 +154,7 @@ SAID = [
         "Argument `Workflow[[], int, Ask | Delay, N3]` is not assignable to parameter `*workflows` "
         "with type `Workflow[..., Any, Call[Any] | Delay | Download, Any]` in function "
         "`ixbackoff.durable.engine.Engine.__init__`",
-        "A workflow of this engine issues Ask, and no handler answers.",
+        "A workflow of this engine issues Ask, which no handler answers.",
     ),
     (
         "Engine(live(), recipe)",
