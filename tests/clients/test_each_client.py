@@ -413,14 +413,14 @@ def test_nothing_is_imported_before_it_is_needed() -> None:
 @pytest.mark.parametrize(
     ("made", "package"),
     [(adapter, "requests"), (middleware, "aiohttp"), (interceptor, "grpc")],
-    ids=lambda it: str(it),
+    ids=["requests", "aiohttp", "grpc"],
 )
 def test_a_missing_library_is_named(
     made: Any, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(
-        ImportError, match=rf"needs {package}: pip install 'ixbackoff\[{package}\]'"
+        ImportError, match=rf"needs {package}: pip install '\.\[{package}\]' in a checkout"
     ):
         made(patiently)
 

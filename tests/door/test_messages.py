@@ -54,6 +54,20 @@ OF_EACH = [
         "with arguments: (Interpreter[Delay], schedule=None, within=Literal['5'])",
         "not-seconds",
     ),
+    (
+        'Value of type variable "T" of "stream" of "Backoff" cannot be "int"',
+        "wrong-arguments",
+    ),
+    (
+        'Argument of type "() -> int" cannot be assigned to parameter "function" of type '
+        '"(**P@stream) -> T@stream" in function "stream"',
+        "wrong-arguments",
+    ),
+    (
+        "Argument to bound method `Backoff.stream` is incorrect: Argument type `int` does not "
+        "satisfy upper bound `Iterator[object] | AsyncIterator[object]` of type variable `T`",
+        "wrong-arguments",
+    ),
 ]
 
 

@@ -246,7 +246,7 @@ def test_without_matplotlib_it_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"pip install 'ixbackoff\[plot\]'"):
+    with pytest.raises(ImportError, match=r"pip install '\.\[plot\]' in a checkout"):
         plot({"a": Constant(1)}, tmp_path)
     assert main(["--folder", str(tmp_path)]) == 2
     assert "drawing needs matplotlib" in capsys.readouterr().err

@@ -48,6 +48,19 @@ def not_a_function(parsed: Parsed) -> Explanation:
     )
 
 
+def streamed(parsed: Parsed) -> Explanation | None:
+    """Explain a function under `.stream` that is not a generator function."""
+    if parsed.method != "stream" or parsed.kind not in ("parameter", "argument"):
+        return None
+    if parsed.kind == "argument" and not parsed.wanted.endswith(("T@stream", "[P, T]")):
+        return None
+    return Explanation(
+        "wrong-arguments",
+        ".stream is for generator functions, and this function does not yield.",
+        "Write @backoff(N3) for a function that returns its result.",
+    )
+
+
 def applied(parsed: Parsed) -> Explanation | None:
     """Explain a function that does not take the value that a step passes to it."""
     if parsed.kind != "argument" or parsed.method not in APPLY or not is_function(parsed.wanted):

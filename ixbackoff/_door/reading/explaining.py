@@ -49,6 +49,7 @@ EXPLAIN: tuple[Callable[[Parsed], Explanation | None], ...] = (
     options.overloaded_option,
     callables.arguments,
     callables.applied,
+    callables.streamed,
     classes.made_by_hand,
     classes.derived,
     classes.changed,

@@ -52,9 +52,18 @@ class Source:
 
     @cached_property
     def calls_by_line(self) -> dict[int, list[tuple[ast.Call, str]]]:
-        """All calls of functions and methods, with their names, by each of their lines."""
+        """All calls of functions and methods, with their names, by each of their lines.
+
+        A decorator calls too: `@a.b` is found as `a.b()`.
+        """
         found: dict[int, list[tuple[ast.Call, str]]] = defaultdict(list)
-        for node in self.nodes:
+        decorators = [
+            ast.copy_location(ast.Call(one, [one], []), one)
+            for node in self.nodes
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            for one in node.decorator_list
+        ]
+        for node in [*self.nodes, *decorators]:
             if not isinstance(node, ast.Call):
                 continue
             function = node.func.value if isinstance(node.func, ast.Subscript) else node.func
@@ -201,7 +210,9 @@ class Source:
         return name or self.begun_at(place)
 
     def begun_at(self, place: Place) -> str:
-        """Return the last name of the longest chain that begins at a place."""
+        """Return the last name of the longest chain that begins at a place, or after its "@"."""
+        if self.line(place.line)[place.column - 1 :].startswith("@"):
+            place = Place(place.line, place.column + 1)
         found = [
             (node.end_lineno or 0, node.end_col_offset or 0, called)
             for node, called in self.calls(place.line)

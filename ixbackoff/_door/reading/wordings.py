@@ -74,7 +74,7 @@ QUOTED = (
     ("set", r'Property ARGUMENT defined in "(?P<owner>\w+)" is read-only'),
     ("made", r"Cannot instantiate (?:protocol|abstract) class GOT"),
     ("parameter", r'Type argument GOT of "(?P<owner>\w+)" must be a subtype of "Nat"'),
-    ("parameter", r"Value of type variable ARGUMENT of METHOD cannot be GOT"),
+    ("parameter", r'Value of type variable ARGUMENT of METHOD(?: of "\w+")? cannot be GOT'),
     ("bare", r'Missing type (?:arguments|parameters) for generic type "(?P<owner>\w+)"'),
     ("count", r'"(?P<owner>\w+)" expects (?:between \d+ and )?\d+ type arguments?, but'),
     ("count", r'Type argument list .* "(?P<owner>Program)"'),
@@ -112,6 +112,10 @@ TICKED = (
         r"Argument (?:to (?:bound method |function )?METHOD )?is incorrect: "
         "Expected WANTED, found GOT",
     ),
+    (
+        "parameter",
+        r"Argument to bound method METHOD is incorrect: Argument type GOT does not satisfy",
+    ),
     ("missing", r"No arguments? provided for required parameters? ARGUMENT(?:.* of .*METHOD)?"),
     ("surplus", r"Argument ARGUMENT does not match any known parameter(?: of .*METHOD)?"),
     ("surplus", r"Too many positional arguments(?: to .*METHOD|:)"),
@@ -139,6 +143,7 @@ TICKED = (
         r"No matching overload found for function METHOD called with arguments: "
         r"\((?P<got>.*?)\)(?: Possible overloads.*)?$",
     ),
+    ("parameter", r"GOT is not assignable to upper bound"),
     ("missing", r"Missing (?:positional |keyword )?argument ARGUMENT in function METHOD"),
     ("surplus", r"Unexpected keyword argument ARGUMENT in function METHOD"),
     ("surplus", r"Expected argument `\w+` to be passed by name in function METHOD"),
