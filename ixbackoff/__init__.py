@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._functions.answering import answered_by
 from ._functions.backoff import Backoff, backoff
+from ._functions.enabling import enabled
 from ._limits.breakers import CircuitBreaker
 from ._limits.budgets import RetryBudget
 from ._limits.deadlines import time_limit
@@ -146,6 +147,7 @@ __all__ = [
     "call",
     "call_async",
     "do",
+    "enabled",
     "first_of",
     "is_transient",
     "plan",

@@ -14,6 +14,7 @@ from typing_extensions import TypeVar
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._meaning.chains import PROGRAM
+from .._meaning.defaults import checked_longest
 from .._meaning.retrying import begins, descents, kinds_and_predicate
 from .._running.command_loops import check_run
 from .._words.attributes import no_attribute
@@ -26,7 +27,7 @@ from .._words.commands import (
     is_coroutine_function,
 )
 from .._words.failures import On
-from .._words.rungs import N0, Nat, Rung, Z, name_of, position
+from .._words.rungs import ENDLESS, N0, Nat, Rung, Z, name_of, position
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Delay
 from .._writing.attempts import CommandOrAttempt, do
@@ -36,8 +37,8 @@ from ..schedules.kinds import powers_of_two
 from ..schedules.timings import After
 from .answering import PLAIN, interpreter, interpreter_async
 from .callers import caller
-from .function_checks import check_sync, checked_function, undecorated
-from .settings import KEPT, Nested, Settings, Wanted
+from .function_checks import checked_function, undecorated
+from .settings import KEPT, LONGEST, Nested, Settings, Wanted
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -52,6 +53,7 @@ P = ParamSpec("P")
 A = TypeVar("A")
 E = TypeVar("E")
 R = TypeVar("R")
+T = TypeVar("T", bound=Iterator[object] | AsyncIterator[object])
 I = TypeVar("I", bound=Nat)  # noqa: E741
 N = TypeVar("N", bound=Nat)
 # To mypy, a choice of two rungs is a `type` and no more: it takes the default.
@@ -91,6 +93,11 @@ class Backoff(Generic[I]):
         """
         if isinstance(function, type):
             raise TypeError(f"backoff on the class {function.__name__}: put it on its methods.")
+        if hasattr(function.__class__, "apply_async"):
+            raise Misuse(
+                "backoff on a task of Celery or Prefect would hide its methods, such as .delay: "
+                "put it below the decorator that makes the task."
+            )
         retried: Callable[P, R] = wraps(function, ())(caller(self, function))
         for name in WRAPPER_ASSIGNMENTS:
             with suppress(AttributeError, TypeError):  # the name of a mock may be a mock
@@ -101,6 +108,28 @@ class Backoff(Generic[I]):
 
         setattr(retried, PROGRAM, one_call)  # after `wraps`, which may have copied another
         return retried
+
+    def stream(self, function: Callable[P, T]) -> Callable[P, T]:
+        """Decorate a generator function, so that it is retried until its first item.
+
+        A failure after the first item is raised, with a note of how many items were given. `within`
+        is the time to the first item. Async generator functions are retried in the same way.
+
+        >>> from collections.abc import Iterator
+        >>> from ixbackoff import N3, backoff
+        >>> @backoff(N3).stream
+        ... def words(text: str) -> Iterator[str]:
+        ...     yield from text.split()
+        >>> list(words("to be or not"))
+        ['to', 'be', 'or', 'not']
+
+        Raises:
+            Misuse: `function` is not a generator function, or there is an `until`.
+        """
+        from .items import streamed
+
+        made: Callable[P, T] = streamed(self, function)
+        return made
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call `function` with retries; await the result of a coroutine function.
@@ -195,6 +224,8 @@ class Backoff(Generic[I]):
         stop: Event | None = KEPT,
         nested: Nested = KEPT,
         name: str | None = KEPT,
+        longest: float | timedelta | None = KEPT,
+        each: float | timedelta | None = KEPT,
     ) -> Backoff[I]:
         """Return a copy with other arguments, for instance for one call.
 
@@ -205,8 +236,9 @@ class Backoff(Generic[I]):
 
         The arguments are those of `backoff`, except the rung.
         """
-        changed = Settings(on, until, schedule, within, budget, breaker, stop, nested, name)
-        return made(self._rung, self._settings.replace(changed))
+        limits = (schedule, within, budget, breaker, stop, longest, nested)
+        changes = Settings(on, until, name, each, *limits)
+        return made(self._rung, self._settings.updated(changes))
 
     def __iter__(self) -> Iterator[Try]:
         """Retry a block of code: `for one_try in backoff(N3): with one_try: ...`.
@@ -233,7 +265,6 @@ class Backoff(Generic[I]):
 
     def __aiter__(self) -> AsyncIterator[Try]:
         """Retry a block in a coroutine: `async for one_try in backoff(N3): with one_try: ...`."""
-        check_sync("`async for`", self._settings.stop)
         from .blocks import TriesAsync, block_in
 
         return TriesAsync(*block_in(sys._getframe(1), self), interpreter_async()._handlers)
@@ -262,6 +293,25 @@ class Backoff(Generic[I]):
                 raise AttributeError(f"{self!r} does not change: make another one.")
             super().__setattr__(name, value)
 
+    def wait_after(self, failure: Exception, k: int) -> float | None:
+        """Return the seconds to wait after the k-th failure of a task, from 0; `None` to give up.
+
+        It is for frameworks that wait themselves. It knows no wait before this one.
+
+        >>> from ixbackoff import N2, Throttled, backoff
+        >>> [backoff(N2).wait_after(Throttled(3), k) for k in range(3)]
+        [3.0, 3.0, None]
+        >>> backoff(N2).wait_after(KeyError(), 0) is None
+        True
+
+        Raises:
+            ValueError: `k` is negative.
+        """
+        if k < 0:
+            raise ValueError(f"k={k!r}: give the number of waits so far, 0 or more.")
+        ladder = self._top if self._top < ENDLESS else k + 1
+        return self._descent()(failure, k, 0.0) if k < ladder else None
+
     def __reduce__(self) -> Any:
         return made, (self._rung, self._settings)
 
@@ -275,8 +325,10 @@ class Backoff(Generic[I]):
         return self._from(N0, effect)
 
     def _from(self, rung: Rung[N], effect: CommandOrAttempt[E, A]) -> Program[N, Z, A, E | Delay]:
-        until = self._settings.until
-        wanted = effect if until is None else do(effect).expect(until)
+        until, each = self._settings.until, self._settings.each
+        wanted: Any = effect if each is None else do(effect).limit(each)
+        if until is not None:
+            wanted = do(wanted).expect(until)
         start = at_with(rung, self._settings.defaults)
         named = start if self._settings.name is None else start.named(self._settings.name)
         return named.retry(wanted, self._settings.chosen)
@@ -294,6 +346,8 @@ def backoff(
     stop: Event | None = None,
     nested: Nested = "refused",
     name: str | None = None,
+    longest: float | timedelta | None = LONGEST,
+    each: float | timedelta | None = None,
 ) -> Backoff[S]:
     """Retry plain functions and blocks of code, at most `rung` times.
 
@@ -312,27 +366,33 @@ def backoff(
     Args:
         rung: the greatest number of waits: `N3` for four tries, `FOREVER` for no end, with a
             schedule whose waits do not stay at 0.
-        on: the failures to retry: an exception class, a tuple of classes, or a predicate.
+        on: the failures to retry: an exception class, a tuple of classes, or a predicate, which may
+            return seconds or a `timedelta`: yes, and the next wait takes at least so long.
         until: a predicate of the answer; while it is false, the answer counts as `NotReady`.
         schedule: the seconds of the waits.
         within: the seconds for a whole call, with all tries and waits, or a `timedelta`. With 0 or
             less each call raises `DeadlineExceeded`, and the function is not called.
         budget: the retry budget that pays for further tries; it can be shared.
         breaker: the circuit breaker that each try goes through; it can be shared.
-        stop: a `threading.Event` that ends the waits of plain functions and `for` blocks at once,
-            with the last failure; for the handler of SIGTERM. Once it is set, further calls raise
-            `Stopped`. Cancel the task of a coroutine function instead.
+        stop: a `threading.Event` that ends a wait at once, with the last failure, and lets a try
+            end; for the handler of SIGTERM. Once it is set, further calls raise `Stopped`.
         nested: the treatment of a decorated function that another one calls: the inner function is
             rejected, or gets a single try if either of the two says `"once"`.
         name: the name in the log and in events; by default that of the function.
+        longest: the longest wait that a service may ask for, in seconds or as a `timedelta`. If it
+            asks for a longer one, the call raises the failure immediately. `None`: any.
+        each: the seconds for each try, or a `timedelta`. At that time a coroutine function is
+            cancelled; a plain function can ask `time_limit()`. The try fails with
+            `DeadlineExceeded`.
 
     Raises:
         TypeError: `rung` is not a rung, or another argument is not of its kind.
-        ValueError: `within` is not a finite number or a `timedelta`; or the schedule draws no
+        ValueError: a time is not a number of seconds or a `timedelta`; or the schedule draws no
             random numbers and gives an unusable number of seconds.
     """
     exactly: Any = rung
-    return made(exactly, Settings(on, until, schedule, within, budget, breaker, stop, nested, name))
+    limits = (schedule, within, budget, breaker, stop, longest, nested)
+    return made(exactly, Settings(on, until, name, each, *limits))
 
 
 def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
@@ -341,11 +401,14 @@ def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
     new._rung = rung
     new._top = _position(rung)
     new._settings = settings
-    new._generic = (settings.within, settings.budget, settings.stop) != (None, None, None)
+    limits = settings.within, settings.budget, settings.stop, settings.each
+    new._generic = any(limit is not None for limit in limits)
     settings.check()
     check_run(at(rung).end(), PLAIN, Interpreter, settings.defaults)
     kinds, chosen = kinds_and_predicate(settings.chosen)
-    new._descent = descents(new._top, kinds, chosen, *begins(settings.schedule, new._top))
+    waits = begins(settings.schedule, new._top)
+    longest = checked_longest(settings.longest)
+    new._descent = descents(new._top, kinds, chosen, *waits, longest=longest)
     return new
 
 

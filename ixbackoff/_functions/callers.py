@@ -31,7 +31,7 @@ from ..schedules.timings import After
 from .answering import OTHERS
 from .called import Called
 from .ends import ended
-from .function_checks import check_sync, checked_function, no_coroutine_function
+from .function_checks import checked_function, no_coroutine_function
 from .nested import by_program, by_program_async
 from .watching import Watched
 
@@ -45,7 +45,6 @@ def caller(backoff: Any, function: Any) -> Any:
     called = Called(backoff, checked_function(function))
     swapped = LOOK if backoff._generic else SWAPPED
     if is_coroutine_function(function):
-        check_sync(called.name, backoff._settings.stop)
         return caller_async(called, swapped)
     return caller_sync(called, swapped)
 

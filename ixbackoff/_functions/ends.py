@@ -8,7 +8,7 @@ from .._meaning.runs import not_chosen, noted
 from .._running.logs import log_end
 from .._words.commands import Misuse, raisable
 from .._words.failures import CircuitOpen
-from .._words.reasons import CANCELLED, Reason, Story
+from .._words.reasons import CANCELLED, Reason, Story, too_long
 from .._words.verdicts import is_transient
 from .called import Called
 from .watching import Watched
@@ -63,6 +63,8 @@ def reason_and_note(
         return "misuse", ""
     if isinstance(failure, CircuitOpen):
         return "circuit open", ""
+    if early and (note := too_long(failure)):
+        return "asked for too long", note
     around = time_around() if early else None
     if around is not None and around.late:
         return "no time left", around.late

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._meaning.chains import PROGRAM
+from .._meaning.names import function_name
 from .._words.commands import GENERATORS, Misuse, code_flags
 
 
@@ -14,7 +15,7 @@ def checked_function(function: Any) -> Any:
     Raises:
         TypeError: `function` is not a function, or it is a generator function.
     """
-    name = name_of(function)
+    name = function_name(function)
     kind = type(function).__name__
     if kind in ("staticmethod", "classmethod", "property"):
         raise TypeError(f"backoff on a {kind}: write it below @{kind}.")
@@ -23,7 +24,8 @@ def checked_function(function: Any) -> Any:
     if code_flags(function) & GENERATORS:
         raise TypeError(
             f"backoff on {name}: it is a generator function, and after a failure it would yield "
-            "the first items again: put backoff on a function that it calls, or return a list."
+            "the first items again: write backoff(...).stream, which retries it until its first "
+            "item, or return a list."
         )
     return function
 
@@ -36,28 +38,10 @@ def undecorated(function: Any) -> Any:
     return function.__wrapped__ if itself is None else function.__wrapped__.__get__(itself)
 
 
-def name_of(function: Any) -> str:
-    name: str = getattr(function, "__name__", repr(function))
-    return name
-
-
-def check_sync(name: str, stop: object) -> None:
-    """Check that a coroutine function or `async for` has no `stop`.
-
-    Raises:
-        Misuse: `stop` is given.
-    """
-    if stop is not None:
-        raise Misuse(
-            f"backoff on {name}: stop= is for functions that block a thread. Cancel the task "
-            "instead, and decorate with .replace(stop=None)."
-        )
-
-
 def no_coroutine_function(function: Any, coroutine: Any) -> Misuse:
     """Close a coroutine, and return the error for the plain function that returned it."""
     coroutine.close()
     return Misuse(
-        f"backoff on {name_of(function)}: it is not written with `async def`, but it returned a "
-        "coroutine, which would not be retried: put backoff on the `async def` itself."
+        f"backoff on {function_name(function)}: it is not written with `async def`, but it "
+        "returned a coroutine, which would not be retried: put backoff on the `async def` itself."
     )

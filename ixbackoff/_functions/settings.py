@@ -6,86 +6,66 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from .._limits.breakers import CircuitBreaker
-from .._limits.budgets import RetryBudget
 from .._limits.stopping import checked_stop
 from .._meaning.chains import checked_name
 from .._meaning.defaults import ONCE, Defaults
+from .._words.checks import above_zero, in_seconds
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, choices
-from .._words.values import Value, fields_of
+from .._words.values import fields_of
 from .._words.verdicts import is_transient
 from .._writing.attempts import expected
-from ..schedules.algebra import Schedule
 from ..schedules.kinds import powers_of_two
 
 if TYPE_CHECKING:
     from datetime import timedelta
-    from threading import Event
 
 Nested: TypeAlias = Literal["refused", "once"]
 """The treatment of a decorated function that another one calls."""
+
+LONGEST = 900.0
+"""The longest wait that a service may ask of a decorated function by default, in seconds."""
 
 Wanted: TypeAlias = Callable[[Any], bool]
 """A predicate of the answer, whose type depends on the function."""
 
 
-class Settings(Value):
-    """All arguments of `backoff` except the rung."""
+class Settings(Defaults):
+    """The arguments of `backoff` except the rung; `limits` are the fields of `Defaults`."""
 
-    __slots__ = (
-        "on",
-        "until",
-        "schedule",
-        "within",
-        "budget",
-        "breaker",
-        "stop",
-        "nested",
-        "name",
-    )
+    __slots__ = ("on", "until", "name", "each")
 
     def __init__(
         self,
-        on: On = is_transient,
-        until: Wanted | None = None,
-        schedule: Schedule = powers_of_two,
-        within: float | timedelta | None = None,
-        budget: RetryBudget | None = None,
-        breaker: CircuitBreaker | None = None,
-        stop: Event | None = None,
-        nested: Nested = "refused",
-        name: str | None = None,
+        on: On,
+        until: Wanted | None,
+        name: str | None,
+        each: float | timedelta | None,
+        *limits: Any,
     ) -> None:
+        super().__init__(*limits)
         self.on = on
         self.until = until
-        self.schedule = schedule
-        self.within = within
-        self.budget = budget
-        self.breaker = breaker
-        self.stop = stop
-        self.nested = nested
         self.name = name
+        self.each = each
 
-    def replace(self, changed: Settings) -> Settings:
-        """Return a copy with the values of `changed`, except where those are `KEPT`."""
-        pairs = zip(fields_of(self).values(), fields_of(changed).values(), strict=True)
-        values: list[Any] = [old if new is KEPT else new for old, new in pairs]
-        return Settings(*values)
+    def updated(self, changes: Settings) -> Settings:
+        """Return a copy with the values of `changes`, except where those are `KEPT`."""
+        new = {name: value for name, value in fields_of(changes).items() if value is not KEPT}
+        values: Any = fields_of(self) | new
+        own = [values.pop(name) for name in Settings.__slots__]
+        return Settings(*own, *values.values())
 
     def __str__(self) -> str:
         """Return the arguments that differ from the defaults."""
-        given = fields_of(self).items()
-        return ", ".join(
-            f"{name}={value!r}" for name, value in given if value != getattr(USUAL, name)
-        )
+        names = ("on", "until", *Defaults.__slots__, "name", "each")
+        given = [(name, getattr(self, name), getattr(USUAL, name)) for name in names]
+        return ", ".join(f"{name}={value!r}" for name, value, usual in given if value != usual)
 
     @property
     def defaults(self) -> Defaults:
         """The defaults of a program that is made with these settings."""
-        return Defaults(
-            self.schedule, self.within, self.budget, self.breaker, self.stop, self.nested
-        )
+        return Defaults(*[getattr(self, name) for name in Defaults.__slots__])
 
     @property
     def chosen(self) -> On:
@@ -99,6 +79,7 @@ class Settings(Value):
         """Check the settings that no run checks.
 
         Raises:
+            ValueError: `each` is not a number of seconds above 0, or a timedelta.
             Misuse: `until` is not a predicate, `stop` is not an event, `nested` is neither
                 "refused" nor "once", or `name` is not a name.
         """
@@ -111,13 +92,16 @@ class Settings(Value):
             checked_predicate(self.until)
         if self.stop is not None:
             checked_stop(self.stop)
+        if self.each is not None:
+            above_zero("each", in_seconds(self.each) or 0)
         if self.name is not None:
             checked_name(self.name)
         if self.nested not in ("refused", ONCE):
             raise Misuse(f'nested={self.nested!r}: give "once" or "refused".')
 
 
-USUAL = Settings()
+LIMITS = (powers_of_two, None, None, None, None, LONGEST, "refused")
+USUAL = Settings(is_transient, None, None, None, *LIMITS)
 
 
 KEPT: Any = object()

@@ -242,7 +242,7 @@ def of_the_service(chosen: Predicate) -> Predicate:
     """Return `chosen`, except for answers that the program rejects (`until`)."""
 
     def counts(failure: Exception) -> bool:
-        return not (isinstance(failure, NotReady) and failure.answered) and chosen(failure)
+        return not (isinstance(failure, NotReady) and failure.answered) and bool(chosen(failure))
 
     return counts
 

@@ -107,13 +107,6 @@ def carries_mark(function: F) -> F:
     return function
 
 
-def carries(code: CodeType) -> bool:
-    """Return whether `code` is an unpickled copy of a carrier's code; note it in `CARRIERS`."""
-    if code in CARRIERS.values():
-        CARRIERS[id(code)] = code
-    return id(code) in CARRIERS
-
-
 def begin(mine: Mark, program: object, *, awaits: bool = False) -> None:
     """Mark this context as running `program`, until its mark is cleared.
 
@@ -170,7 +163,9 @@ def mark_around() -> Mark:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if id(code) in CARRIERS or (code.co_name == "retried" and carries(code)):
+        if code.co_name == "retried" and id(code) not in CARRIERS and code in CARRIERS.values():
+            CARRIERS[id(code)] = code  # a copy that was unpickled
+        if id(code) in CARRIERS:
             mark: Mark = frame.f_locals.get("mine", OVER)  # missing: the run has not begun
             if mark[0] is not None:
                 return mark

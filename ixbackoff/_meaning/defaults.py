@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
 
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
-from .._words.values import Value
+from .._words.checks import between, inf
+from .._words.values import Value, fields_of
 from ..schedules.algebra import Schedule
 from ..schedules.kinds import powers_of_two
 
@@ -24,11 +26,12 @@ class Defaults(Value):
         budget: the budget that pays for further tries.
         breaker: the circuit breaker that each try goes through.
         stop: the event that ends a wait, and so the program.
+        longest: the longest wait that a service may ask for, in seconds.
         nested: `ONCE` for a single try of decorated functions that the program calls; any other
             value rejects them.
     """
 
-    __slots__ = ("schedule", "within", "budget", "breaker", "stop", "nested")
+    __slots__ = ("schedule", "within", "budget", "breaker", "stop", "longest", "nested")
 
     def __init__(
         self,
@@ -37,6 +40,7 @@ class Defaults(Value):
         budget: RetryBudget | None = None,
         breaker: CircuitBreaker | None = None,
         stop: Event | None = None,
+        longest: float | timedelta | None = None,
         nested: str | None = None,
     ) -> None:
         self.schedule = schedule
@@ -45,32 +49,29 @@ class Defaults(Value):
         self.breaker = breaker
         self.stop = stop
         self.nested = nested
+        self.longest = longest
 
-    def replace(
-        self,
-        schedule: Schedule | None = None,
-        within: float | timedelta | None = None,
-        budget: RetryBudget | None = None,
-        breaker: CircuitBreaker | None = None,
-        stop: Event | None = None,
-    ) -> Defaults:
-        """Return a copy with the given values; `None` keeps the old one.
+    def replace(self, *given: Any) -> Defaults:
+        """Return a copy with the given values, in the order of the fields; `None` keeps one.
 
         >>> from ixbackoff import Exponential
         >>> Defaults(within=2).replace(Exponential(base=0.1)).within
         2
         """
-        unchanged = schedule is None and within is None and budget is None
-        if unchanged and breaker is None and stop is None:
+        if given.count(None) == len(given):
             return self
-        return Defaults(
-            self.schedule if schedule is None else schedule,
-            self.within if within is None else within,
-            self.budget if budget is None else budget,
-            self.breaker if breaker is None else breaker,
-            self.stop if stop is None else stop,
-            self.nested,
-        )
+        both = zip_longest(fields_of(self).values(), given)
+        values: list[Any] = [old if new is None else new for old, new in both]
+        return Defaults(*values)
+
+
+def checked_longest(longest: float | timedelta | None) -> float:
+    """Return the longest wait that a service may ask for, in seconds; infinity without a limit.
+
+    Raises:
+        ValueError: `longest` is not a number of seconds, 0 or more, or a timedelta.
+    """
+    return inf if longest is None else between("longest", longest, 0, inf, "seconds")
 
 
 ONCE = "once"

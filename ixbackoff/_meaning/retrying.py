@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 from .._words.checks import inf
 from .._words.commands import Misuse, stop_error
-from .._words.failures import On, Predicate, Transient, choices, predicate
+from .._words.failures import CircuitOpen, NotBefore, On, Predicate, Transient, choices, predicate
+from .._words.reasons import TOO_LONG, add_note
 from .._words.rungs import DEEPEST, ENDLESS
 from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient, retry_after_of
 from ..schedules.algebra import steady
@@ -33,6 +34,7 @@ def descents(
     table: list[float] | None = None,
     first: int = 0,
     shortens: bool = False,
+    longest: float = inf,
 ) -> Callable[[], After]:
     """Return a function that begins a retry, and returns the function that computes its waits.
 
@@ -57,6 +59,8 @@ def descents(
         table: the waits, if they are the same in all runs.
         first: the number of waits that the run has had before this retry.
         shortens: whether a wait may be shorter than the one before, as in simulations.
+        longest: the longest wait that a service may ask for; a longer one ends the retry, and the
+            failure gets a note.
     """
     last = first + rungs
     if rungs == ENDLESS:
@@ -75,7 +79,8 @@ def descents(
             usual = kind is plain and known == FORGOTTEN[0]
             if not usual and isinstance(failure, StopIteration):
                 failure = stop_error(failure)
-            if not (usual or isinstance(failure, kinds) or chosen(failure)):
+            yes: Any = usual or isinstance(failure, kinds) or chosen(failure)
+            if not yes:
                 return None
             if table is not None:
                 seconds = table[k]
@@ -87,16 +92,23 @@ def descents(
                 seconds = shortest
             if usual:
                 return seconds
-            forgotten = FORGOTTEN[0]
+            forgotten, asked = FORGOTTEN[0], 0.0
             if isinstance(failure, Transient):
                 if retry_after_of(failure) is not None:
-                    seconds = max(seconds, asked_for(failure))
+                    asked = asked_for(failure)
             elif kind not in SILENT:
-                seconds = max(seconds, asked_for(failure))
+                asked = asked_for(failure)
             elif chosen is is_transient or isinstance(failure, kinds):
                 plain = kind  # all failures of this class are chosen, and carry no Retry-After
                 known = forgotten  # last: other threads read it
-            return seconds
+            if yes.__class__ is NotBefore and yes > seconds:
+                seconds = float(yes)
+            if asked <= seconds:
+                return seconds
+            if asked > longest and kind is not CircuitOpen:
+                add_note(failure, f"{TOO_LONG} {asked:.15g} s, longest is {longest:g} s")
+                return None
+            return asked
 
         return after
 

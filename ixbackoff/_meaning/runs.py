@@ -11,18 +11,19 @@ from .._limits.deadlines import Expired, Limit, time_around
 from .._limits.events import Run
 from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
 from .._words.commands import Misuse
-from .._words.failures import CircuitOpen, Predicate
-from .._words.reasons import CANCELLED, NOTE, TRIES, Reason, Story, add_note, story_note
+from .._words.failures import CircuitOpen, NotBefore, Predicate
+from .._words.reasons import CANCELLED, NOTE, TRIES, Reason, Story, add_note, story_note, too_long
 from .._words.rungs import DEEPEST, ENDLESS, name_of
 from .._words.verdicts import is_transient, judge, raised_name
 from .._words.vocabulary import Delay, delay
 from ..schedules.timings import After, Chance, Timing, WaitFunction
 from .chains import Chain, Ladder, Position, Step, check_start
-from .defaults import ONCE
+from .defaults import ONCE, checked_longest
 from .names import name_of_program
 from .retrying import ONE_TRY, descents, drawn
 
 if TYPE_CHECKING:
+    from datetime import timedelta
     from logging import Logger
 
 __tracebackhide__ = True
@@ -74,6 +75,7 @@ class ProgramRun(Run):
         unchosen_note: the note for that failure.
         retries: the number of waits after a failure.
         mark: the mark of the run in its context, which also holds `retries`.
+        longest: the longest wait that a service may ask for; by default that of the program.
         logger: the logger for waits that really take time.
         expired: the timeout that ended the run, if one did.
         limits: the current time limits, innermost last.
@@ -110,6 +112,7 @@ class ProgramRun(Run):
     unchosen_note = ""
     expired: Expired | None = None
     retries = 0
+    longest: float | timedelta | None = None
     mark: Mark | None = None
     logger: Logger | None = None
     ons: list[Predicate] | None = None
@@ -204,7 +207,11 @@ class ProgramRun(Run):
     def descent(self, rung: int) -> After:
         """Return the function that computes the wait after each failure, from `rung` on."""
         first, shortens = self.top - rung, self.timing.shortens
-        return descents(rung, object, bool, self.begin, first=first, shortens=shortens)()
+        longest = self.longest
+        if longest is None and isinstance(self.program, Ladder):
+            longest = self.program._defaults.longest
+        how = (self.begin, False, None, first, shortens, checked_longest(longest))
+        return descents(rung, object, bool, *how)()
 
     def begin(self) -> WaitFunction:
         """Return the schedule as drawn for this run; draw it on the first call."""
@@ -212,7 +219,9 @@ class ProgramRun(Run):
             self.seconds = drawn(self.timing, self.chance)
         return self.seconds
 
-    def begin_wait(self, rung: int, k: int, after: After, failure: Any) -> Delay | None:
+    def begin_wait(
+        self, rung: int, k: int, after: After, failure: Any, chosen: Any = True
+    ) -> Delay | None:
         """Begin the k-th wait, on `rung`, after `failure`; return `None` if no wait is left.
 
         Raises:
@@ -225,7 +234,11 @@ class ProgramRun(Run):
                 check_not_refused(mark, failure)
             seconds = after(failure, k, self.shortest)
             if seconds is None:
+                if too_long(failure):
+                    self.not_waited, self.refused = failure, "asked for too long"
                 return None
+            if chosen.__class__ is NotBefore and chosen > seconds:
+                seconds = float(chosen)
             if failure is not None and self.cancelled is not None and self.cancelled():
                 self.refused = "cancelled"
                 add_note(failure, CANCELLED)
@@ -352,7 +365,6 @@ def noted(
         notes[:] = [old for old in notes if not str(old).startswith(stale)]
         if note:
             failure.add_note(note)
-        failure.add_note(
-            story_note(story, " (each ladder tries once: testing.single_try())" if ONE_TRY else "")
-        )
+        switched = "".join(f" (each ladder tries once: {switch})" for switch in ONE_TRY[-1:])
+        failure.add_note(story_note(story, switched))
     return failure

@@ -131,6 +131,7 @@ def unrolled(
         handlers = NO_HANDLERS
     if how.breaker is not None:
         run.breaker = how.breaker
+    run.longest = how.longest
     task = chained(program, run) if run.ladder else attempted(program, run.inside)
     seconds = None if how.within is None else checked_seconds("within", how.within)
     if seconds is not None:
@@ -321,8 +322,8 @@ def backoff(step: BackoffStep, run: ProgramRun, failure: Exception) -> Asked:
     (Log(message='one', level=20), Delay(seconds=1.0, rung=1))
     """
     rung, _ = run.descend(step)  # first: the predicate may raise an exception
-    if chooses(step.chosen, failure):
-        return Enter(waited(rung, run, failure, None))
+    if chosen := chooses(step.chosen, failure):
+        return Enter(waited(rung, run, failure, None, chosen))
     run.pass_on(failure, step.chosen)
     return None
 
@@ -465,11 +466,13 @@ def ending(task: Task, run: ProgramRun, step: BindStep | OrBindStep) -> Task:
         run.leave(step.end)
 
 
-def waited(rung: int, run: ProgramRun, failure: Exception | None, value: Any) -> Task:
+def waited(
+    rung: int, run: ProgramRun, failure: Exception | None, value: Any, chosen: Any = True
+) -> Task:
     """Wait on a rung; then return the value, or raise the failure."""
     wait: Delay | None = None
     try:
-        wait = run.begin_wait(rung, run.top - rung, run.descent(rung), failure)
+        wait = run.begin_wait(rung, run.top - rung, run.descent(rung), failure, chosen)
         if wait is None:  # a test reduces every ladder to one try
             run.not_waited = failure
         else:
@@ -499,6 +502,7 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun)
     after: After | None = None
     failure: Exception | None = None
     wait: Delay | None = None
+    yes: Any = True
     k = run.top - run.rung
     ons = run.ons
     if ons is not None:
@@ -512,14 +516,14 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun)
                 # `recoverable`, in place: it runs after each failed try.
                 if error is run.not_waited or run.expired is not None or isinstance(error, Misuse):
                     raise
-                if run.rung and not chooses(chosen, error):
+                if run.rung and not (yes := chooses(chosen, error)):
                     run.pass_on(error, chosen)
                     raise
                 failure = error
             after = after or run.descent(run.rung)
             if 0 < run.rung < ENDLESS:
                 run.rung -= 1
-            wait = run.begin_wait(number, k, after, failure)
+            wait = run.begin_wait(number, k, after, failure, yes)
             if wait is None:
                 raise failure
             failure = None  # or its frames would live until the next failure

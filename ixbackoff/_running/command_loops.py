@@ -12,7 +12,7 @@ from .._limits.deadlines import checked_seconds, time_limit
 from .._limits.eventloop import cancelled_since, current_task
 from .._limits.nesting import REFUSED, begin, carries_mark, check_not_refused
 from .._meaning.chains import Ladder
-from .._meaning.defaults import USUAL, Defaults
+from .._meaning.defaults import USUAL, Defaults, checked_longest
 from .._meaning.retrying import check_endless
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
@@ -52,8 +52,6 @@ def run(program: Ladder, interpreter: Interpreter[Any], how: Defaults) -> Any:
 
 async def run_async(program: Ladder, interpreter: AnyInterpreter, how: Defaults) -> Any:
     """Do what `run` does, with handlers that may be awaited."""
-    if how.stop is not None:
-        raise Misuse("stop= is for run: cancel the task of a program that is awaited instead.")
     check_run(program, interpreter, Interpreter | AsyncInterpreter, how)
     state, handlers = ProgramRun(program, how.schedule), interpreter._handlers
     stream = unrolled(program, how, interpreter._in_place, state, observed=True)
@@ -138,9 +136,10 @@ def check_how(how: Defaults, handlers: Handlers) -> None:
 
     Raises:
         Misuse: an argument has the wrong type, or the handler of `Now` is missing.
-        ValueError: `within` is not a finite number or a timedelta.
+        ValueError: `within` or `longest` is not a number of seconds or a timedelta.
     """
     check_schedule(how.schedule)
+    checked_longest(how.longest)
     budget: object = how.budget
     if budget is not None and not isinstance(budget, RetryBudget):
         raise Misuse(

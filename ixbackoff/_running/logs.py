@@ -22,7 +22,9 @@ TOLD: set[str] = set()
 
 WARNING = 30  # logging.WARNING; logging itself costs 16 ms to import
 
-REFUSED: frozenset[Reason] = frozenset({"no time left", "budget empty", "circuit open", "stopped"})
+REFUSED: frozenset[Reason] = frozenset(
+    {"no time left", "budget empty", "circuit open", "stopped", "asked for too long"}
+)
 """The reasons of runs that ended in place of a wait."""
 
 

@@ -17,6 +17,7 @@ from .._meaning.runs import ProgramRun
 from .._words.commands import COROUTINES, Awaited, Handlers, Misuse
 from .._words.places import StateList, placed
 from .._words.vocabulary import Delay
+from .eventloops import now
 from .logs import default_logger, log, log_end
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 
 LONGEST_SLEEP = 1e9  # seconds, 31 years: a server's Retry-After may ask for more than `sleep` takes
-TICK = 0.05  # seconds between two checks of the stops of a wait in the main thread
+TICK = 0.05  # seconds between two checks of the stops of a wait, if nothing can wake it
 
 
 SWITCHES = placed("SWITCHES", StateList["Switch"]())
@@ -177,9 +178,14 @@ async def poll_async(seconds: float) -> None:
 
 
 async def sleep_async(wait: Delay, logger: Logger | None = None) -> None:
-    """Log a wait, then sleep in the event loop."""
+    """Log a wait, then sleep in the event loop, at most until the `stop` of the program."""
     log(wait, logger)
-    await awaitable()(min(wait.seconds, LONGEST_SLEEP))
+    sleep, seconds = awaitable(), min(wait.seconds, LONGEST_SLEEP)
+    stops = () if SWITCHES else STOPS.get()
+    end = now() + seconds
+    await sleep(min(seconds, TICK) if stops else seconds)
+    while stops and not any(stop.is_set() for stop in stops) and (left := end - now()) > 0:
+        await sleep(min(left, TICK))
 
 
 SLEEPERS = (sleep, sleep_async, sleep_until)

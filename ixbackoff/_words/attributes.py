@@ -9,7 +9,7 @@ STEPS = (
     *("resume", "retry_with", "end", "named", "run", "run_async"),
 )
 OF_RUNS = {
-    **{one: one for one in ("schedule", "within", "budget", "breaker", "stop")},
+    **{one: one for one in ("schedule", "within", "budget", "breaker", "stop", "longest")},
     **dict.fromkeys(("timeout", "deadline"), "within"),
 }
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from .checks import finite
+from .checks import finite, in_seconds
 from .commands import CO_COROUTINE, GENERATORS, Misuse, code_flags
 
-A = TypeVar("A")
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+P = TypeVar("P", bound=Callable[..., object])
 
 
 class Transient(Exception):
@@ -169,14 +173,25 @@ class Stopped(Exception):
     """
 
 
-Predicate: TypeAlias = Callable[[Exception], bool]
+Predicate: TypeAlias = "Callable[[Exception], bool | float | timedelta]"
+"""Decides about a failure. Seconds mean yes, and that the next wait takes at least so long."""
 
-On: TypeAlias = type[Exception] | Predicate | Sequence[type[Exception] | Predicate]
+On: TypeAlias = "type[Exception] | Predicate | Sequence[type[Exception] | Predicate]"
 """The failures of a step: an exception class, a predicate, or a list or tuple of either."""
+
+TRUSTED: list[Predicate] = []
+"""The predicates of this package, whose answers need no check."""
+
+
+class NotBefore(float):
+    """Seconds as the answer of a predicate: yes, even if they are 0."""
+
+    def __bool__(self) -> bool:
+        return True
 
 
 def predicate(on: On) -> Predicate:
-    """Make a predicate of `on`.
+    """Make a predicate of `on`, which returns a bool or `NotBefore`.
 
     >>> predicate((Transient, ConnectionError))(ConnectionRefusedError())
     True
@@ -188,11 +203,37 @@ def predicate(on: On) -> Predicate:
             `KeyboardInterrupt`.
     """
     kinds, predicates = choices(on)
-    if not predicates:
-        return lambda failure: isinstance(failure, kinds)
-    if not kinds and len(predicates) == 1:
+    if not kinds and predicates[0] in TRUSTED:
         return predicates[0]
-    return lambda failure: isinstance(failure, kinds) or any(one(failure) for one in predicates)
+    return partial(decided, kinds, predicates)  # can be pickled
+
+
+def decided(
+    kinds: tuple[type[Exception], ...], predicates: tuple[Predicate, ...], failure: Exception
+) -> bool | NotBefore:
+    """Return whether the classes or the predicates choose a failure.
+
+    Raises:
+        Misuse: a predicate returned neither a bool nor seconds.
+        ValueError: it returned seconds that are negative or not finite.
+    """
+    if isinstance(failure, kinds):
+        return True
+    for one in predicates:
+        answer: Any = one(failure)
+        if answer is False:
+            continue
+        if answer is True:
+            return True
+        seconds = in_seconds(answer)
+        if seconds is None or (seconds != seconds and not isinstance(answer, float)):
+            raise Misuse(
+                f"on={one!r} returned {answer!r}: return a bool, or the seconds to wait at least."
+            )
+        if not finite(seconds) >= 0:
+            raise ValueError(f"on={one!r} returned {answer!r}: give seconds, 0 or more.")
+        return NotBefore(seconds)
+    return False
 
 
 def choices(on: On) -> tuple[tuple[type[Exception], ...], tuple[Predicate, ...]]:
@@ -209,12 +250,12 @@ def choices(on: On) -> tuple[tuple[type[Exception], ...], tuple[Predicate, ...]]
     if not listed or len(kinds) + len(predicates) != len(listed):
         raise TypeError(
             f"on={on!r} chooses no failures: give an Exception class, a function from the "
-            "exception to bool, or a list or tuple of them."
+            "exception to bool or seconds, or a list or tuple of them."
         )
     return kinds, tuple(checked_predicate(choice) for choice in others)
 
 
-def checked_predicate(function: Callable[[A], bool]) -> Callable[[A], bool]:
+def checked_predicate(function: P) -> P:
     """Return `function`, if its result can be taken for a bool.
 
     Raises:

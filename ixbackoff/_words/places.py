@@ -1,7 +1,6 @@
 """State of the process that is pickled as the name of its place.
 
-A function under `backoff` may be sent to another process, for instance by cloudpickle, which copies
-the global variables of the function. Those that hold state of a process must not be copied.
+cloudpickle copies the global variables of a function. State of a process must not be copied.
 """
 
 from __future__ import annotations
@@ -18,8 +17,6 @@ PLACES: dict[str, Any] = {}
 
 class StateList(list[T]):
     """A list that is state of a process."""
-
-    __slots__ = ()
 
 
 def placed(name: str, state: T) -> T:

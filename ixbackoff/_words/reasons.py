@@ -15,6 +15,7 @@ Reason: TypeAlias = Literal[
     "budget empty",
     "circuit open",
     "stopped",
+    "asked for too long",
     "misuse",
     "parked",
     "cancelled",
@@ -28,6 +29,7 @@ Reason: TypeAlias = Literal[
 - "budget empty": the retry budget had no token for another try.
 - "circuit open": it failed with `CircuitOpen`: the breaker refused its last try.
 - "stopped": it was asked to stop, before its start or in a wait.
+- "asked for too long": the service asked to be left alone for longer than `longest`.
 - "misuse": the program has to be changed.
 - "parked": it is durable, and no process holds it during its wait; it continues after the wait.
 - "cancelled": an exception that is not an `Exception` ended it: cancellation, Ctrl-C, the close of
@@ -38,6 +40,7 @@ NOTE = "ixbackoff:"
 """The prefix of each note that is added to a failure."""
 
 TRIES = f"{NOTE} tries:"
+TOO_LONG = f"{NOTE} not tried again: the service asks for"
 
 CANCELLED = f"{NOTE} not tried again: the task was cancelled"
 
@@ -104,7 +107,16 @@ def story(failure: BaseException) -> Story | None:
     return None
 
 
-def add_note(failure: BaseException, note: str, stale: str | None = NOTE) -> None:
+def too_long(failure: BaseException) -> str:
+    """Return the last note of a failure if it says that its service asks for too long, else ""."""
+    with suppress(Exception):  # notes can be anything
+        notes: Any = getattr(failure, "__notes__", ())
+        last = str(notes[-1])
+        return last if last.startswith(TOO_LONG) else ""
+    return ""
+
+
+def add_note(failure: Any, note: str, stale: str | None = NOTE) -> None:
     """Add a note to a failure, and remove those that begin with `stale`."""
     with suppress(Exception):  # some exceptions take no note
         if stale is not None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .checks import finite
 from .commands import Misuse
-from .failures import Predicate, Transient, checked_retry_after
+from .failures import TRUSTED, NotBefore, Predicate, Transient, checked_retry_after
 from .values import Value
 
 
@@ -58,7 +58,7 @@ class Recorded(NamedTuple):
     verdict: Verdict
     name: str
     ons: Sequence[Predicate] = ()
-    answers: Sequence[bool | None] = ()
+    answers: Sequence[bool | float | None] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:  # without `ons`, which may be lambdas
         return Recorded, (self.verdict, self.name)
@@ -178,13 +178,13 @@ def is_transient(failure: Exception) -> bool:
     return known is not never_transient and judge(failure).transient
 
 
-def chooses(on: Predicate, failure: Exception) -> bool:
-    """Return whether `on` chooses a failure, or has chosen it before it was recorded."""
+def chooses(on: Predicate, failure: Exception) -> Any:
+    """Return what `on` answers about a failure, or has answered before it was recorded."""
     known = recorded(failure)
     if known is not None:
         for each, answer in zip(known.ons, known.answers, strict=False):
             if each is on and answer is not None:
-                return answer
+                return answer if isinstance(answer, bool) else NotBefore(answer)
     return on(failure)
 
 
@@ -345,6 +345,8 @@ def members(failure: Exception) -> Iterator[Exception]:
 def never_transient(failure: Exception) -> Verdict:
     return Verdict(False, why=f"{failure.__class__.__qualname__} is not known to pass by itself")
 
+
+TRUSTED.append(is_transient)
 
 OWN: dict[type[Exception], Judge] = {
     Misuse: never_transient,  # whatever the judge of TypeError or of Exception returns

@@ -345,6 +345,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         budget: RetryBudget | None = None,
         breaker: CircuitBreaker | None = None,
         stop: Event | None = None,
+        longest: float | timedelta | None = None,
     ) -> A: ...
 
     @overload
@@ -357,6 +358,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         budget: RetryBudget | None = None,
         breaker: CircuitBreaker | None = None,
         stop: Event | None = None,
+        longest: float | timedelta | None = None,
         it_is_open_finish_it_with_end_or_retry: Never,
     ) -> Program[I, Any, Any, Any]: ...
 
@@ -370,6 +372,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         budget: RetryBudget | None = None,
         breaker: CircuitBreaker | None = None,
         stop: Event | None = None,
+        longest: float | timedelta | None = None,
     ) -> Any:
         """Run the program and return its value.
 
@@ -395,6 +398,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             stop: an event that ends a wait immediately, and with it the program; for the handler of
                 SIGTERM. Only the `Delay` handler of `live()` cuts a wait short. A running command
                 continues to its end.
+            longest: the longest wait that a service may ask for, in seconds or as a `timedelta`. If
+                it asks for a longer one, the program gives up immediately.
 
         Raises:
             Misuse: the program is open, that is, it does not end at `N0`; or a command has no
@@ -405,7 +410,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             Exception: the last failure itself, with a note of its tries and waits.
         """
         try:
-            how = self._defaults.replace(schedule, within, budget, breaker, stop)
+            how = self._defaults.replace(schedule, within, budget, breaker, stop, longest)
             return run(self, interpreter, how)
         except Misuse as misuse:
             from .unanswered import name_all
@@ -422,6 +427,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         within: float | timedelta | None = None,
         budget: RetryBudget | None = None,
         breaker: CircuitBreaker | None = None,
+        longest: float | timedelta | None = None,
     ) -> A: ...
 
     @overload
@@ -433,6 +439,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         within: float | timedelta | None = None,
         budget: RetryBudget | None = None,
         breaker: CircuitBreaker | None = None,
+        longest: float | timedelta | None = None,
         it_is_open_finish_it_with_end_or_retry: Never,
     ) -> Program[I, Any, Any, Any]: ...
 
@@ -445,6 +452,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         within: float | timedelta | None = None,
         budget: RetryBudget | None = None,
         breaker: CircuitBreaker | None = None,
+        longest: float | timedelta | None = None,
     ) -> Any:
         """Run the program as `run` does, with handlers that may be awaited.
 
@@ -458,7 +466,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         32
         """
         try:
-            how = self._defaults.replace(schedule, within, budget, breaker)
+            how = self._defaults.replace(schedule, within, budget, breaker, None, longest)
             return await run_async(self, interpreter, how)
         except Misuse as misuse:
             from .unanswered import name_all

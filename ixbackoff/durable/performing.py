@@ -537,14 +537,15 @@ def failed(line: Line, failure: Exception) -> Entry:
 def judged(line: Line, failure: Exception) -> Entry:
     """Judge a failure as it was raised: the program gets it decoded, perhaps in another process."""
     verdict: JSON = None
-    answers: list[bool | None] = [None] * len(line.ons)
+    answers: list[bool | float | None] = [None] * len(line.ons)
     with suppress(Exception):
         given = judge(failure)
         parts = bool(given.transient), seconds_asked(given), given.why, raised_name(failure)
         verdict = [encode(part) for part in parts]
     for number, on in enumerate(reversed(line.ons)):
         with suppress(Exception):
-            answers[number] = bool(chooses(on, failure))
+            answer = chooses(on, failure)
+            answers[number] = float(answer) if isinstance(answer, float) else bool(answer)
     return {"v": verdict, "on": answers}
 
 

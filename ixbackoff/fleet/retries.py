@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from .._limits.nesting import check_begun
 from .._meaning.chains import Chain, Ladder, Step, chain
+from .._meaning.defaults import checked_longest
 from .._meaning.machine import Enter, Task
 from .._meaning.retrying import begins, descents
 from .._meaning.runs import InAttempt, not_chosen, noted, number_after
@@ -21,7 +22,7 @@ from .._meaning.steps import DoStep, Limited, RetryStep, StartStep
 from .._running.traces import Performed
 from .._words.commands import Command, Misuse
 from .._words.failures import Predicate
-from .._words.reasons import Reason, Story
+from .._words.reasons import Reason, Story, too_long
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Together, delay
 from ..schedules.timings import After, Timing
@@ -128,7 +129,9 @@ class RunLog:
             return
         reason: Reason = "gave up"
         note = ""
-        if chosen is not None and self._count != self._top and isinstance(failure, Exception):
+        if too_long(failure):
+            reason, note = "asked for too long", too_long(failure)
+        elif chosen is not None and self._count != self._top and isinstance(failure, Exception):
             reason, note = "not worth another try", not_chosen(failure, chosen is is_transient)
         noted(failure, Story(self._count + 1, self._count, self._seconds, reason), note)
 
@@ -170,9 +173,9 @@ class Retrying(ABC):
         self.done: Final = done
         self.chosen: Final = tried.chosen
         waits = begins(timing, program.start, environment.events.random, checked=False)
-        self.descent: Final[Callable[[], After]] = descents(
-            program.start, (), tried.chosen, *waits, shortens=timing.shortens
-        )
+        longest = checked_longest(program._defaults.longest)
+        how = (program.start, (), tried.chosen, *waits, 0, timing.shortens, longest)
+        self.descent: Final[Callable[[], After]] = descents(*how)
 
     @abstractmethod
     def client(self, number: int) -> Running:

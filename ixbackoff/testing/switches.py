@@ -77,6 +77,9 @@ class SingleTry(SuiteSwitch):
     __slots__ = ()
     switches = ONE_TRY
 
+    def __str__(self) -> str:
+        return "testing.single_try()"
+
 
 def single_try() -> SingleTry:
     """Make every ladder try once in this block, in the whole process.

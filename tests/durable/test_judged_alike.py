@@ -34,8 +34,9 @@ from ..support.durable.engines import working
 from ..support.durable.journals import Memory, durably
 
 SOON = Constant(0.01)
-ONS = ("by default", "its class", "as raised")
-"""How a failure is chosen: by its verdict; by its class; by what only the real failure has."""
+ONS = ("by default", "its class", "as raised", "in seconds")
+"""How a failure is chosen: by its verdict; by its class; by what only the real failure has; and for
+the seconds of the next wait."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,10 @@ def chosen(name: str, on: str) -> Any:
     choices = {
         "by default": is_transient,
         "its class": kind,
-        "as raised": lambda failure: failure.__class__ is kind and failure.__traceback__,
+        "as raised": lambda failure: (
+            failure.__class__ is kind and failure.__traceback__ is not None
+        ),
+        "in seconds": lambda failure: failure.__class__ is kind and 0.05,
     }
     return choices[on]
 

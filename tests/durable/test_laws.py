@@ -77,7 +77,7 @@ def test_replay_of_any_prefix_goes_on_with_the_rest(
     left = asking_from(script, len(performed))
     again: list[str] = []
     rest = durable_outcome(
-        program, scripted(left, again), how.replace(budget=RetryBudget(3)), killed
+        program, scripted(left, again), how.replace(None, None, RetryBudget(3)), killed
     )
     assert (rest.value, rest.failure, rest.notes) == (whole.value, whole.failure, whole.notes)
     assert again == asked[len(performed) :]

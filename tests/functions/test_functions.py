@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -303,16 +302,6 @@ WRONGLY_MADE: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: untyped(N1, stop=asyncio.Event()),
         TypeError,
         r"stop=<asyncio.locks.Event .*: give a threading.Event, or cancel the task",
-    ),
-    "an awaited function that an event stops": (
-        lambda: backoff(N1, stop=threading.Event())(waiter),
-        TypeError,
-        "backoff on waiter: stop= is for functions that block a thread. Cancel the task",
-    ),
-    "an awaited block that an event stops": (
-        lambda: aiter(backoff(N1, stop=threading.Event())),
-        TypeError,
-        "backoff on `async for`: stop= is for functions that block a thread",
     ),
     "a number as a budget": (lambda: untyped(N1, budget=3), TypeError, "budget=3 is not a budget"),
     "a Backoff made by itself": (lambda: Backoff(0), TypeError, r"backoff\(\.\.\.\)"),  # type: ignore[arg-type]

@@ -5,11 +5,11 @@ from ixbackoff import N3, Log, NotReady, at
 log = Log("hello")
 
 
-def number(failure: Exception) -> int:
-    return 3
+def text(failure: Exception) -> str:
+    return "yes"
 
 
 at(N3).retry(log, on=[NotReady, 3])  # E: [list-item]
 at(N3).retry(log, on=3)  # E: [arg-type]
-at(N3).retry(log, on=[number])  # E: [list-item]
+at(N3).retry(log, on=[text])  # E: [list-item]
 at(N3).retry(log, on=KeyboardInterrupt)  # E: [arg-type]

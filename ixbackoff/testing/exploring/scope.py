@@ -102,4 +102,4 @@ class Scope:
         if not isinstance(failure, Exception):
             return False
         injected = (failure.__class__, frozen(failure.args)) in self.injected
-        return injected or self.may_raise(failure)
+        return bool(injected or self.may_raise(failure))
