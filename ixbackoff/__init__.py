@@ -15,6 +15,7 @@ from ._functions.enabling import enabled
 from ._limits.breakers import CircuitBreaker
 from ._limits.budgets import RetryBudget
 from ._limits.deadlines import time_limit
+from ._limits.gates import Gate
 from ._meaning.replay import Diverged
 from ._meaning.semantics import unroll
 from ._words.arguments import explain_arguments
@@ -23,6 +24,7 @@ from ._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from ._words.failures import (
     CircuitOpen,
     ClientError,
+    Crowded,
     DeadlineExceeded,
     NotReady,
     ServerError,
@@ -87,6 +89,7 @@ __all__ = [
     "CommandOrAttempt",
     "Computed",
     "Constant",
+    "Crowded",
     "DeadlineExceeded",
     "Delay",
     "Diverged",
@@ -97,6 +100,7 @@ __all__ = [
     "Fibonacci",
     "First",
     "Forever",
+    "Gate",
     "Interpreter",
     "Listed",
     "Log",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any, Self, final
 
@@ -16,7 +16,8 @@ from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
 from .._running.command_loops import answered, answered_async
 from .._running.sleeping import log_ended
-from .._words.commands import Command, Handlers, Misuse, Stream
+from .._words.commands import Command, Handlers, Misuse, Stream, inherited
+from .._words.vocabulary import CLOCK, Now
 from .called import Called
 from .nested import guarded_once, noting_once
 
@@ -54,12 +55,28 @@ class Try:
         number: the number of the try, from 1.
     """
 
-    __slots__ = ("_before", "_done", "_failure", "_inner", "_left", "_mark", "_stream", "number")
+    __slots__ = (
+        "_before",
+        "_done",
+        "_failure",
+        "_handlers",
+        "_inner",
+        "_left",
+        "_mark",
+        "_stream",
+        "number",
+    )
 
     def __init__(
-        self, number: int, inner: Called | None, stream: Stream, left: Left | None
+        self,
+        number: int,
+        inner: Called | None,
+        stream: Stream,
+        left: Left | None,
+        handlers: Handlers,
     ) -> None:
         self.number = number
+        self._handlers = handlers
         self._inner = inner
         self._stream = stream
         self._left = left
@@ -112,7 +129,10 @@ class Try:
             self._failure = error
             return True
         if error is None:  # here, because `return` or `break` may leave the loop
-            next(self._stream, None)
+            with suppress(StopIteration):
+                command = next(self._stream)
+                while command is CLOCK:  # a gate hears when the try ended
+                    command = self._stream.send(inherited(self._handlers, Now)(command))
         self._stream.close()
         return False
 
@@ -167,7 +187,7 @@ class Loop:
 
     def _next(self) -> Try:
         self._number += 1
-        self._last = Try(self._number, self._inner, self._stream, self._left)
+        self._last = Try(self._number, self._inner, self._stream, self._left, self._handlers)
         return self._last
 
     @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from .._meaning.semantics import guards_of
 from .._words.commands import Stream
 from .answering import interpreter, interpreter_async
 from .called import Called
@@ -50,14 +51,20 @@ def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:
 
 
 def guarded_once(backoff: Any, outer: object) -> Any:
-    """Return `backoff`, without its breaker if the outer run has the same one.
+    """Return `backoff`, without the breaker and the gates that the outer run has, too.
 
-    Otherwise the outer probe would refuse the inner try, and the breaker would never close.
+    Otherwise the outer probe would refuse the inner try, and the breaker would never close; and a
+    try would count twice at a gate.
     """
-    around = outer.backoff._settings.breaker if isinstance(outer, Called) else None
-    if around is None or around is not backoff._settings.breaker:
+    if not isinstance(outer, Called):
         return backoff
-    return backoff.replace(breaker=None)
+    around, inner = guards_of(outer.backoff._settings), guards_of(backoff._settings) or ()
+    left = [guard for guard in inner if guard not in (around or ())]
+    if len(left) == len(inner):
+        return backoff
+    breaker = backoff._settings.breaker
+    gates = tuple(guard for guard in left if guard is not breaker)
+    return backoff.replace(breaker=breaker if breaker in left else None, through=gates or None)
 
 
 def note_once(failure: Exception, inner: Called, outer: object) -> None:

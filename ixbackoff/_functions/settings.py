@@ -100,7 +100,7 @@ class Settings(Defaults):
             raise Misuse(f'nested={self.nested!r}: give "once" or "refused".')
 
 
-LIMITS = (powers_of_two, None, None, None, None, LONGEST, "refused")
+LIMITS = (powers_of_two, None, None, None, None, LONGEST, "refused", None)
 USUAL = Settings(is_transient, None, None, None, *LIMITS)
 
 

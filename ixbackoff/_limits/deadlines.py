@@ -189,7 +189,7 @@ def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     The cleanup of an interrupted part has no limit.
     """
     try:
-        if command.__class__ is Delay:
+        if command.__class__ is Delay and command.rung:  # else it is a place in line
             return (yield from wait_in_time(command, limits[0]))
         holding = [limit for limit in limits if not limit.ending]
         if not holding:

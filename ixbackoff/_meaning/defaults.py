@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
+from .._limits.gates import Gate
 from .._words.checks import between, inf
 from .._words.values import Value, fields_of
 from ..schedules.algebra import Schedule
@@ -29,9 +31,10 @@ class Defaults(Value):
         longest: the longest wait that a service may ask for, in seconds.
         nested: `ONCE` for a single try of decorated functions that the program calls; any other
             value rejects them.
+        through: the gates that each try goes through, outermost first.
     """
 
-    __slots__ = ("schedule", "within", "budget", "breaker", "stop", "longest", "nested")
+    __slots__ = ("schedule", "within", "budget", "breaker", "stop", "longest", "nested", "through")
 
     def __init__(
         self,
@@ -42,6 +45,7 @@ class Defaults(Value):
         stop: Event | None = None,
         longest: float | timedelta | None = None,
         nested: str | None = None,
+        through: Gate | Sequence[Gate] | None = None,
     ) -> None:
         self.schedule = schedule
         self.within = within
@@ -50,6 +54,7 @@ class Defaults(Value):
         self.stop = stop
         self.nested = nested
         self.longest = longest
+        self.through = through
 
     def replace(self, *given: Any) -> Defaults:
         """Return a copy with the given values, in the order of the fields; `None` keeps one.

@@ -14,6 +14,7 @@ from types import FunctionType, GeneratorType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from .._limits.breakers import CircuitBreaker
+from .._limits.gates import Gate
 from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
 from .._words.failures import Predicate
 from .._words.rungs import ENDLESS, name_of, position
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 Function: TypeAlias = Callable[..., Any]
 
 
+Guard: TypeAlias = CircuitBreaker | Gate
+"""An object that each try passes through."""
+
+
 class Limited:
     """An effect with a limit of seconds, each time that it is performed."""
 
@@ -38,13 +43,13 @@ class Limited:
 
 
 class Guarded:
-    """An effect that a circuit breaker may refuse, each time that it is performed."""
+    """An effect that a circuit breaker or a gate may refuse, each time that it is performed."""
 
-    __slots__ = ("breaker", "chain")
+    __slots__ = ("chain", "guard")
 
-    def __init__(self, chain: Chain, breaker: CircuitBreaker) -> None:
+    def __init__(self, chain: Any, guard: Guard) -> None:
         self.chain = chain
-        self.breaker = breaker
+        self.guard = guard
 
 
 EFFECTS: tuple[type, ...] = (Chain, Limited, Guarded)

@@ -102,6 +102,8 @@ def throw(command: Throw) -> Never:
 class Delay(Command[None]):
     """A wait. Only the ladder makes and issues it, so attempts cannot add waits.
 
+    A try that stands in line at a `Gate` issues one, too, which is on no rung.
+
     >>> from ixbackoff import N1, at, unroll
     >>> next(unroll(at(N1).wait())).seconds
     1.0
@@ -130,7 +132,7 @@ class Delay(Command[None]):
 
     @property
     def rung(self) -> int:
-        """The number of waits that are left, this one included."""
+        """The number of waits that are left, this one included; 0 for a try that stands in line."""
         return self._rung
 
     @property
@@ -141,7 +143,7 @@ class Delay(Command[None]):
     @property
     def run(self) -> Any:
         """The run that waits, or `None` if a simulated client does."""
-        return self._run
+        return None if self._run is LINE else self._run
 
     def refuse(self, reason: Reason) -> None:
         """Record in the run why its wait is refused; the caller then fails the wait."""
@@ -185,6 +187,15 @@ def delay(seconds: float, rung: int, failure: Exception | None, run: Any = None)
     return made
 
 
+LINE: Any = object()
+"""In place of the run of a `Delay`, while a try stands in line at a gate."""
+
+
+def in_line(seconds: float) -> Delay:
+    """Make the `Delay` of a try that stands in line at a gate: it is on no rung."""
+    return delay(seconds, 0, None, LINE)
+
+
 class Now(Command[float]):
     """A reading of the interpreter's clock, in seconds that never decrease (`time.monotonic`).
 
@@ -200,6 +211,29 @@ class Now(Command[float]):
 
 CLOCK = Now()
 """The command that deadlines and budgets issue beside a program; it is not in any trace."""
+
+
+class Passage(Command["float | None"]):
+    """A reading of the clock by a gate, in a run whose commands may be replayed.
+
+    The answer is `None` if the try was made before: it passes, and no gate hears of it. The clock
+    is not recorded, because a replayed try does not read it.
+    """
+
+    __slots__ = ()
+
+
+PASSAGE, IN_PASSAGE = Passage(), Passage()
+"""The first reading of a gate, and the readings after it."""
+
+
+class Refused(Command[None]):
+    """The refusal of a try by a gate, for the journal; it fails with `refusal`."""
+
+    __slots__ = ("refusal",)
+
+    def __init__(self, refusal: Exception) -> None:
+        self.refusal = refusal
 
 
 class Pick(Command[int]):

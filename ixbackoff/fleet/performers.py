@@ -12,7 +12,7 @@ from .._meaning.runs import InAttempt
 from .._running.together import Aborted
 from .._running.traces import Performed
 from .._words.commands import Command, Misuse, raisable
-from .._words.vocabulary import CLOCK, Delay, Together
+from .._words.vocabulary import CLOCK, LINE, Delay, Together
 from .environment import Environment
 from .services.service import Request, Serving
 
@@ -37,6 +37,21 @@ class Inside(InAttempt):
 
 NOT_YET = Inside([])
 """The state that clients share until they need one of their own."""
+
+
+class InLine:
+    """A place in line of a performer, which may leave it before its turn."""
+
+    __slots__ = ("performer", "waited")
+
+    def __init__(self, performer: TaskPerformer, waited: Performed) -> None:
+        self.performer: TaskPerformer | None = performer
+        self.waited = waited
+
+    def end(self) -> None:
+        performer, self.performer = self.performer, None
+        if performer is not None:
+            performer.resume_from(self.waited)
 
 
 class Branches(ABC):
@@ -65,7 +80,7 @@ class TaskPerformer(ABC):
         self._task: Task | None = None
         self._inside = inside
         self._arrived: Any = None  # ASKING, or a pair: the answer and the failure
-        self._waits_for: Request | Branches | Performed | None = None
+        self._waits_for: Request | Branches | InLine | Performed | None = None
         self.begun = 0.0
         self.number = number
 
@@ -85,9 +100,19 @@ class TaskPerformer(ABC):
     def ended(self, value: Any, failure: BaseException | None) -> None:
         """Take the result of the task."""
 
-    def wait(self, wait: Any) -> None:  # noqa: ARG002
-        """Begin a wait; only programs have them."""
-        raise Misuse("An attempt cannot wait: raise NotReady instead.")
+    def wait(self, wait: Any) -> None:
+        """Begin to stand in line; only programs have other waits."""
+        if wait._run is not LINE:
+            raise Misuse("An attempt cannot wait: raise NotReady instead.")
+        events = self._environment.events
+        self._waits_for = line = InLine(self, Performed(events.now, wait, None, None, self.number))
+        events.after(wait.seconds, InLine.end, line)
+
+    def resume_from(self, waited: Performed) -> None:
+        self._waits_for = None
+        if self._environment.trace is not None:
+            self._environment.trace.append(waited)
+        self.resume(None)
 
     def limited(
         self,
@@ -118,6 +143,8 @@ class TaskPerformer(ABC):
         self._task = self._waits_for = None
         if isinstance(waits_for, Branches):
             waits_for.close()
+        elif isinstance(waits_for, InLine):
+            waits_for.performer = None
         if task is not None:
             close(task, self._inside.callers)
 
