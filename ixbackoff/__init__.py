@@ -16,6 +16,8 @@ from ._limits.breakers import CircuitBreaker
 from ._limits.budgets import RetryBudget
 from ._limits.deadlines import time_limit
 from ._limits.gates import Gate
+from ._limits.limiters import Limiter
+from ._limits.throttles import Throttle
 from ._meaning.replay import Diverged
 from ._meaning.semantics import unroll
 from ._words.arguments import explain_arguments
@@ -102,6 +104,7 @@ __all__ = [
     "Forever",
     "Gate",
     "Interpreter",
+    "Limiter",
     "Listed",
     "Log",
     "Misuse",
@@ -138,6 +141,7 @@ __all__ = [
     "Standard",
     "Stopped",
     "Succ",
+    "Throttle",
     "Throttled",
     "Throw",
     "Transient",

@@ -56,9 +56,9 @@ class CircuitBreaker:
       `Now`, `Pick` and `Throw` need no service, so the breaker never refuses them.
     - A failure counts if `on` chooses it. Any other failure, such as a 404, counts as an answer of
       the service: it does not open the breaker, and as the outcome of a probe it closes the
-      breaker. An answer that `until` or `.expect` rejects is an answer of the service. `Misuse`, a
-      cancellation, `Crowded` and the `CircuitOpen` of another breaker do not count at all. A try that a
-      deadline interrupts while a command runs counts as a failure.
+      breaker. An answer that `until` or `.expect` rejects is an answer of the service. `Misuse`,
+      `Crowded`, a cancellation and the `CircuitOpen` of another breaker do not count at all. A try
+      that a deadline interrupts while a command runs counts as a failure.
     - Successes between failures change nothing. So choose a number above the failures that a
       healthy service causes, for all programs that share the breaker.
     - A try that is refused during a probe waits until the probe's time is over: with no wait, it

@@ -80,10 +80,15 @@ class Gate(ABC):
         """
         return now
 
-    def hear(self, failure: Exception | None, now: float, began: float) -> None:
-        """Take the outcome of a try that began at `began`: its failure, or `None` for a success."""
+    def answer(self, value: object) -> None:  # noqa: B027
+        """Take the answer of a try that succeeded; `hear` follows."""
 
-    def leave(self, now: float) -> None:
+    def hear(  # noqa: B027
+        self, failure: Exception | None, now: float, began: float
+    ) -> None:
+        """Take the outcome of a try that began at `began`: its failure, `None` for a success."""
+
+    def leave(self, now: float) -> None:  # noqa: B027
         """Forget a try without an outcome: it was cancelled, or refused before the service."""
 
 

@@ -439,8 +439,7 @@ def performed(effect: Any, place: Place) -> Asked:
     inside = place._inside or place.inside if isinstance(place, ProgramRun) else place
     if guards is not None:
         if issubclass(kind, WITHOUT_SERVICE):
-            command = effect
-            return command
+            return Enter(fresh(iter(effect), kind))
         for guard in reversed(guards):
             effect = Guarded(effect, guard)
         kind = Guarded
@@ -688,10 +687,11 @@ def through(effect: Any, gate: Gate, inside: InAttempt) -> Task:
             turn = gate.turn(turn, now, came, until)
         began, inside.passed = now, (*around, gate)
         value = yield performed(effect, inside)
+        gate.answer(value)
         if gate.timed:
             now = yield clock
         ended = True
-        return value
+        return value  # noqa: TRY300  `finally` reports the outcome
     except (Exception, Expired) as failure:
         if began is not None:
             outcome = heard(failure)

@@ -197,7 +197,7 @@ def simulate_many(
 
     Raises:
         ValueError: as `simulate` and `each_seed`.
-        Misuse: as `simulate` and `each_seed`; or the seeds would share a budget, a breaker or a gate.
+        Misuse: as `simulate` and `each_seed`; or the seeds would share a budget or a guard.
         concurrent.futures.BrokenExecutor: a worker has ended too early.
     """
     given: object = program
@@ -233,7 +233,7 @@ def with_seed(simulated: Callable[..., Outcome], seed: int) -> Outcome:
 
 
 def refuse_shared(giver: str, *states: RetryBudget | Guard | None) -> None:
-    """Raise Misuse for a budget, a breaker or a gate that one simulation would pass on to the next."""
+    """Raise Misuse for a budget or a guard that one simulation would pass on to the next."""
     for state in states:
         if state is not None:
             raise Misuse(
