@@ -24,9 +24,9 @@ class Throttle(Gate):
 
     Of the tries of the last `ttl` seconds it counts those that came, refused ones included, and
     those that the service answered. It refuses a share of `(came - over * answered) / (came + 1)`,
-    as in "Handling Overload" of Google's SRE book, but at most the share `most`, so that it notices
-    when the service recovers. Refusals are spread evenly, without random numbers. A failure that is
-    not transient, such as a 404, is an answer. Use one throttle for each service, for all programs,
+    as in "Handling Overload" of Google's SRE book. Refusals are spread evenly, without random
+    numbers. The first answer after `ttl` seconds without one ends them: an outage is over. A
+    failure that is not transient, such as a 404, is an answer. Use one throttle for each service, for all programs,
     threads and tasks that ask it. A throttle is equal only to itself.
 
     >>> from ixbackoff import N0, Call, at, call
@@ -48,27 +48,28 @@ class Throttle(Gate):
 
     Raises:
         ValueError: a number is out of bounds: `over` is 1.5 to 1000, `ttl` is 1 to 3600, and `most`
-            is 0 to 0.99.
+            is 0 to 0.999.
     """
 
     longest = 0.0
 
     def __init__(
-        self, over: float = 2.0, *, ttl: float | timedelta = 10, most: float = 0.9
+        self, over: float = 2.0, *, ttl: float | timedelta = 10, most: float = 0.99
     ) -> None:
         self._over = between("over", over, 1.5, 1000, "tries for each answer")
         self._slice = between("ttl", ttl, 1, 3600, "seconds") / SLICES
-        self._most = between("most", most, 0, 0.99, "of all tries")
+        self._most = between("most", most, 0, 0.999, "of all tries")
         self._counts = [(0, 0)]  # of the last slices: the tries that came, and those answered
         self._since = -inf  # the beginning of the last slice
         self._owed = 0.0  # refusals, up to 1
         self._lock = RLock()
 
     def _count(self, now: float, came: int, answered: int) -> None:
-        passed = (now - self._since) // self._slice
+        passed = (now - self._since) / self._slice
         if passed >= 1:
-            self._counts = [*self._counts, *[(0, 0)] * int(min(passed, SLICES))][-SLICES:]
-            self._since = now if passed > SLICES else self._since + passed * self._slice
+            slices = int(min(passed, SLICES))
+            self._counts = [*self._counts, *[(0, 0)] * slices][-SLICES:]
+            self._since = now if passed > SLICES else self._since + slices * self._slice
         before = self._counts[-1]
         self._counts[-1] = before[0] + came, before[1] + answered
 
@@ -95,6 +96,10 @@ class Throttle(Gate):
     def hear(self, failure: Exception | None, now: float, began: float) -> None:
         if failure is None or not is_transient(failure):
             with self._lock:
+                self._count(now, 0, 0)
+                whole = len(self._counts) == SLICES
+                if whole and not any(answered for _, answered in self._counts):
+                    self._counts = [(0, 0)]  # the first answer after an outage
                 self._count(now, 0, 1)
 
     def __repr__(self) -> str:
