@@ -5,7 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from .._meaning.runs import ProgramRun
 from .._meaning.semantics import guards_of
+from .._meaning.steps import Guard
 from .._words.commands import Stream
 from .answering import interpreter, interpreter_async
 from .called import Called
@@ -56,13 +58,15 @@ def guarded_once(backoff: Any, outer: object) -> Any:
     Otherwise the outer probe would refuse the inner try, and the breaker would never close; and a
     try would count twice at a gate.
     """
-    if not isinstance(outer, Called):
-        return backoff
-    around, inner = guards_of(outer.backoff._settings), guards_of(backoff._settings) or ()
+    around: tuple[Guard, ...] | None = ()
+    if isinstance(outer, Called):
+        around = guards_of(outer.backoff._settings)
+    elif isinstance(outer, ProgramRun):
+        around = outer.inside.passed
+    inner, breaker = guards_of(backoff._settings) or (), backoff._settings.breaker
     left = [guard for guard in inner if guard not in (around or ())]
     if len(left) == len(inner):
         return backoff
-    breaker = backoff._settings.breaker
     gates = tuple(guard for guard in left if guard is not breaker)
     return backoff.replace(breaker=breaker if breaker in left else None, through=gates or None)
 

@@ -83,7 +83,7 @@ class Limiter(Gate):
         self._now = 0.0
         self._told: RateLimit | None = None
         self._count, self._rate, self._peak, self._since = 0, 0.0, 0.0, -inf
-        self._fell = 0.0
+        self._fell = -inf
         self._lock = RLock()
 
     @staticmethod
@@ -139,7 +139,7 @@ class Limiter(Gate):
             asked = 0.0 if answered else asked_for(failure)
             throttled = asked > 0 or isinstance(failure, Throttled)
             if self._learning:
-                self._learn(throttled, now)
+                self._learn(throttled, now, began)
             if throttled:
                 self.close(now + max(asked, self._each))
 
@@ -180,7 +180,7 @@ class Limiter(Gate):
             allowed = now + (self._burst - (told.left - 1)) * self._each
             self._next = max(self._next, allowed)
 
-    def _learn(self, throttled: bool, now: float) -> None:
+    def _learn(self, throttled: bool, now: float, began: float) -> None:
         self._count += 1
         if self._since == -inf:
             self._since = now
@@ -189,6 +189,8 @@ class Limiter(Gate):
             self._rate = 0.8 * self._count / passed + 0.2 * self._rate
             self._count, self._since = 0, now
         rate = self._rate or self._count / SAMPLE
+        if throttled and began < self._fell:
+            return  # the rate has fallen since this try began
         if throttled:
             self._peak = min(rate, 1 / self._each) if self._each else rate
             self._fell, new = now, KEPT * self._peak

@@ -26,8 +26,10 @@ class Throttle(Gate):
     those that the service answered. It refuses a share of `(came - over * answered) / (came + 1)`,
     as in "Handling Overload" of Google's SRE book. Refusals are spread evenly, without random
     numbers. The first answer after `ttl` seconds without one ends them: an outage is over. A
-    failure that is not transient, such as a 404, is an answer. Use one throttle for each service, for all programs,
-    threads and tasks that ask it. A throttle is equal only to itself.
+    failure that is not transient, such as a 404, is an answer.
+
+    Use one throttle for each service, for all programs, threads and tasks that ask it. A throttle
+    is equal only to itself.
 
     >>> from ixbackoff import N0, Call, at, call
     >>> from ixbackoff.testing import Virtual, always

@@ -9,7 +9,7 @@ from .._words.calls import Calling
 from .._words.commands import Command, Misuse, Stream
 from .._words.failures import CircuitOpen, Crowded, DeadlineExceeded, Predicate
 from .._words.verdicts import attach, recorded
-from .._words.vocabulary import CLOCK, Delay, Passage, Together
+from .._words.vocabulary import CLOCK, Delay, Passage, Refused, Together
 
 __tracebackhide__ = True
 
@@ -73,15 +73,17 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                 except BaseException as error:
                     failure = error
                 position -= 1
-            elif command.__class__ is Passage or (command.__class__ is Delay and not command.rung):
+            elif command.__class__ in (Passage, Refused) or (
+                command.__class__ is Delay and not command.rung
+            ):  # of a gate: not in `log` either; a replayed try passes
                 answer = failure = None
                 try:
-                    if command.__class__ is Delay or position >= len(log):
-                        answer = (
-                            yield command
-                            if command.__class__ is Delay or ons is not None
-                            else CLOCK
-                        )
+                    if command.__class__ is Delay or ons is not None:  # a journal is around this
+                        answer = None if position < len(log) else (yield command)
+                    elif command.__class__ is Refused:
+                        failure = command.refusal
+                    elif position >= len(log):
+                        answer = yield CLOCK
                 except BaseException as error:
                     failure = error
                 position -= 1

@@ -10,7 +10,7 @@ from .._limits.deadlines import Expired, Limit, time_around
 from .._limits.events import Run
 from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
 from .._words.commands import Misuse
-from .._words.failures import CircuitOpen, Crowded, NotBefore, Predicate
+from .._words.failures import CircuitOpen, Crowded, NotBefore, Predicate, Stopped
 from .._words.reasons import CANCELLED, NOTE, TRIES, Reason, Story, add_note, story_note, too_long
 from .._words.rungs import DEEPEST, ENDLESS, name_of
 from .._words.verdicts import is_transient, judge, raised_name
@@ -320,6 +320,8 @@ class ProgramRun(Run):
                 self.reason = "circuit open"
             elif isinstance(failure, Crowded):
                 self.reason = "crowded"
+            elif isinstance(failure, Stopped):  # in line at a gate
+                self.reason = "stopped"
             elif failure is self.unchosen:
                 self.reason, note = "not worth another try", self.unchosen_note
             elif isinstance(failure, Misuse):

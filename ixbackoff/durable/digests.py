@@ -33,6 +33,8 @@ def digest_of(command: Command[Any]) -> CommandDigest:
     if isinstance(command, Together):  # attempts cannot be compared
         number = len(command.effects)
         return CommandDigest("Together", str(number), f"{number} concurrent effects")
+    if isinstance(command, Delay) and not command.rung:
+        return CommandDigest("Line", "", "a place in line")
     if isinstance(command, Delay):
         return CommandDigest(
             "Delay", f"{command.seconds!r} on {command.rung}", shown(str(command))[1:-1]

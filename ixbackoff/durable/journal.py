@@ -23,7 +23,8 @@ Entry: TypeAlias = dict[str, Any]
 - `c`: its digest, see `CommandDigest`.
 - `t`: the times that deadlines have read since the previous command.
 - `r`: the number of waits that the budget has refused since the previous command; missing if 0.
-- `g`: of a refusal by a gate, the number of gates that were asked since the previous command.
+- `g`: of a refusal by a gate, or the abortion of a try in line: the number of gates that were
+  asked since the previous command.
 - `a`, `f` or `x`: the answer; the failure; or `true` if the command was aborted because a
   concurrent effect had failed.
 - `v`, `on`: the verdict on the failure as it was raised, with the name of its class; and whether
@@ -211,6 +212,8 @@ class Line:
 
     def entry(self, **outcome: Any) -> Entry:
         refused = {"r": self.refused} if self.refused else {}
+        if self.digest.kind in ("Line", "Refused"):
+            outcome["g"] = self.gates
         return {"at": self.place, "c": [*self.digest], "t": self.times, **refused, **outcome}
 
     def diverged(self, entry: Entry) -> Diverged | None:

@@ -160,16 +160,11 @@ class Performer:
                         answer, failure = self.read(entry, line)
                         line.next()
                     continue
-                if command.__class__ is Delay and not command.rung:  # of a line, which has no entry
-                    try:
-                        yield command
-                    except BaseException as error:
-                        failure = error
-                    continue
                 if command.__class__ is Delay and self.refuses(command, entry, line):
                     failure = not_affordable(command)
                     continue
                 line.digest = digest_of(command)
+                aborted, standing = line.aborted, command.__class__ is Delay and not command.rung
                 try:
                     if entry is None:
                         answer = yield command
@@ -187,7 +182,8 @@ class Performer:
                         stream.close()  # the commands of its `finally` blocks are not performed
                         raise
                     failure = error
-                line.next()
+                if not standing or line.aborted is not aborted:  # else there is no entry
+                    line.next()
         except StopIteration as end:
             return end.value
         finally:  # break the cycle of exception, traceback and this frame
@@ -361,7 +357,7 @@ class Performer:
         if command.__class__ is Now:
             return lambda: line.entry(a=self.journal.now())
         if command.__class__ is Refused:
-            return lambda: {"g": line.gates, **failed(line, command.refusal)}
+            return lambda: failed(line, command.refusal)
         current = CurrentCommand(f"{self.journal.run}:{line.place}", again)
         handler = self.handler(command)
 

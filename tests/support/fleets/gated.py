@@ -36,7 +36,7 @@ class Get(Command[None]):
 
 
 class Quota(Service):
-    """100 requests in each 10 s; what is more is refused until the next window, with Retry-After."""
+    """100 requests in each 10 s; more are refused until the next window, with Retry-After."""
 
     def begin(self, events: Events) -> Serving:
         return _Quota(events)
@@ -186,9 +186,7 @@ def overload(way: str, make: Make | None, load: float, seed: int) -> tuple[float
     """Return the runs that succeed and the requests, a second, at `load` times the capacity."""
     effect = through(make, PROCESSES)
     budgets = [RetryBudget(10) for _ in range(PROCESSES)]
-    breakers = [
-        CircuitBreaker(failures=20, within=2, open_for=2) for _ in range(PROCESSES)
-    ]
+    breakers = [CircuitBreaker(failures=20, within=2, open_for=2) for _ in range(PROCESSES)]
     outcome = simulate(
         lambda client: at(N3).retry(do(effect(client)).limit(2)),
         Costly().serves(Get),
