@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ixbackoff import N20, Command, Do, Exponential, at, attempt, do
 from ixbackoff.fleet import Events, Outcome, Request, Service, Serving, simulate
-from ixbackoff.fleet.simulator import seldom_collected
+from ixbackoff.fleet.simulator import simulating
 
 THINK, TAKES, SHARE, LIMIT = 10.0, 0.1, 0.3, 2.0
 TRIES = 21
@@ -154,14 +154,14 @@ def ours(model: Model, clients: int, seconds: float, **how: Any) -> Outcome:
 def theirs(model: Model, clients: int, seconds: float) -> Any:
     """Simulate the same in SimPy, with the garbage collector running as rarely."""
     environment = begun(model, clients)
-    with seldom_collected():
+    with simulating():
         environment.run(until=seconds)
     return environment
 
 
 def begun(model: Model, clients: int) -> Any:
     environment, random = import_module("simpy").Environment(), Random(0)  # noqa: S311
-    with seldom_collected():
+    with simulating():
         for _ in range(clients):
             if model.process is None:
                 environment.process(commanding(environment, random))

@@ -41,6 +41,6 @@ nitpick_ignore_regex = [
     ("py:class", r"ixbackoff\._.*"),  # what is private
     (
         "py:class",
-        r".*\.(Sender|ByCommand|Host|Waited|(Async)?Transport)",
+        r".*\.(Sender|ByCommand|Host|Interceptor|Waited|(Async)?Transport)",
     ),  # what users are given and need not name
 ]

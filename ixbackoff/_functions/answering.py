@@ -89,11 +89,7 @@ def answered_by(
 
 
 def in_place_of_the_real_ones(interpreter: Interpreter[Any] | AsyncInterpreter[Any]) -> Others:
-    """Return the value of `OTHERS` that installs `interpreter`.
-
-    Raises:
-        Misuse: `interpreter` is not an interpreter.
-    """
+    """Return the value of `OTHERS` that installs `interpreter`."""
     REGISTER.swap()
     if isinstance(interpreter, Interpreter):
         return Others(interpreter, interpreter)
@@ -105,12 +101,10 @@ def in_place_of_the_real_ones(interpreter: Interpreter[Any] | AsyncInterpreter[A
 
 
 def interpreter() -> Interpreter[Any]:
-    """Return the current interpreter for functions."""
     others = OTHERS.get()
     return PLAIN if others is None or others.sync is None else others.sync
 
 
 def interpreter_async() -> Interpreter[Any] | AsyncInterpreter[Any]:
-    """Return the current interpreter for coroutine functions."""
     others = OTHERS.get()
     return PLAIN_ASYNC if others is None or others.awaited is None else others.awaited

@@ -199,9 +199,6 @@ class Backoff(Generic[I]):
         >>> world = Virtual(Call.handled_by(answers(NotReady(), "page")))
         >>> backoff(N3, within=60).run(call(print), world.interpreter)
         'page'
-
-        Raises:
-            TypeError: `effect` is not a command or an attempt.
         """
         return self._program(effect).run(interpreter)
 
@@ -401,7 +398,6 @@ def backoff(
 
 
 def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
-    """Check the settings, and make a `Backoff` of them."""
     new: Backoff[I] = object.__new__(UNTYPED)
     new._rung = rung
     new._top = _position(rung)
@@ -418,7 +414,7 @@ def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
 
 
 def called(function: Any, *given: object) -> Any:
-    """Make the command that calls a plain or coroutine function; a plan needs no arguments."""
+    """Make the command that calls a function; a plan needs no arguments."""
     make: Any = call_async if is_coroutine_function(function) else call
     return make(function, *given)
 

@@ -16,8 +16,7 @@ from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
 from .._running.command_loops import answered, answered_async
 from .._running.sleeping import log_ended
-from .._words.commands import Command, Handlers, Misuse, Stream, inherited
-from .._words.vocabulary import CLOCK, Now
+from .._words.commands import Command, Handlers, Misuse, Stream
 from .called import Called
 from .nested import guarded_once, noting_once
 
@@ -56,14 +55,7 @@ class Try:
     """
 
     __slots__ = (
-        "_before",
-        "_done",
-        "_failure",
-        "_handlers",
-        "_inner",
-        "_left",
-        "_mark",
-        "_stream",
+        *("_before", "_done", "_failure", "_handlers", "_inner", "_left", "_mark", "_stream"),
         "number",
     )
 
@@ -76,10 +68,10 @@ class Try:
         handlers: Handlers,
     ) -> None:
         self.number = number
-        self._handlers = handlers
         self._inner = inner
         self._stream = stream
         self._left = left
+        self._handlers = handlers
         self._before: Left | None = None
         self._done: bool | None = None  # `None` until the block is entered
         self._failure: Exception | None = None
@@ -129,19 +121,13 @@ class Try:
             self._failure = error
             return True
         if error is None:  # here, because `return` or `break` may leave the loop
-            with suppress(StopIteration):
-                command = next(self._stream)
-                while command is CLOCK:  # a gate hears when the try ended
-                    command = self._stream.send(inherited(self._handlers, Now)(command))
+            command = next(self._stream, None)
+            if command is not None:  # the clock, for a breaker with a `rate`
+                answered(rest(self._stream, command), self._handlers)
         self._stream.close()
         return False
 
     def outcome(self) -> Exception | None:
-        """Return the stored failure of the block, and drop it.
-
-        Raises:
-            Misuse: the block was not run.
-        """
         if not self._done:
             self._done = False
             return Misuse("The block was not run: write `with` and the loop's variable around it.")
@@ -149,7 +135,7 @@ class Try:
         return failure
 
 
-class Loop:
+class BlockLoop:
     """A loop over the tries of a block, which advances `stream` before each of them.
 
     Args:
@@ -243,6 +229,13 @@ class Loop:
             failure = command = None
 
 
+def rest(stream: Stream, command: Command[Any]) -> Stream:
+    """Issue `command`, which was taken from `stream`, and all that follow it."""
+    with suppress(StopIteration):
+        while True:
+            command = stream.send((yield command))
+
+
 def has_with(frame: FrameType) -> bool:
     """Return whether a function has a `with`: then it may leave a loop before it on purpose."""
     from dis import get_instructions
@@ -252,9 +245,7 @@ def has_with(frame: FrameType) -> bool:
 
 
 @final
-class Tries(Loop):
-    """The tries of a block, for a `for` loop."""
-
+class Tries(BlockLoop):
     __slots__ = ()
 
     def __iter__(self) -> Self:
@@ -269,11 +260,8 @@ class Tries(Loop):
 
 
 @final
-class TriesAsync(Loop):
-    """The tries of a block, for an `async for` loop; the handlers may be awaited.
-
-    This is a class, because an abandoned async generator is not closed immediately.
-    """
+class TriesAsync(BlockLoop):
+    """A class, because an abandoned async generator is not closed immediately."""
 
     __slots__ = ()
 

@@ -17,18 +17,10 @@ from .settings import wanting
 class Called:
     """A function under a `backoff`: the mark of each of its runs, which errors name.
 
-    >>> from ixbackoff import N3, backoff
-    >>> str(Called(backoff(N3), print))
-    'print (backoff N3)'
-
     Attributes:
-        backoff: the `Backoff`.
-        function: the function.
-        name: the name for the log, for events and for errors.
         once: whether `nested="once"` reduces the inner one of two decorated functions to one try.
         top: the greatest number of waits.
         tries: the greatest number of tries, `None` at `FOREVER`.
-        awaits: whether it is a coroutine function.
         attempt: the function for one try, with `until` and inside the breaker.
         descent: makes the function that computes the waits of a call.
     """
@@ -66,7 +58,6 @@ class Called:
         return Called, (self.backoff, self.function, self.name)
 
     def command(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Make the command that calls the function."""
         kind: Any = CallAsync if self.awaits else Call
         return kind(self.function, args, tuple(kwargs.items()))
 

@@ -59,7 +59,6 @@ def caller(backoff: Any, function: Any) -> Any:
 
 
 def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
-    """Do what `caller` does, for a plain function."""
     marked, attempt, descent = called if called.top else None, called.attempt, called.descent
 
     @carries_mark
@@ -121,7 +120,6 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
 
 
 def begin_retry(mine: Mark, watched: Watched | None, k: int, waited: float) -> Mark:
-    """Deliver the event of a retry, mark the context again, and return the mark."""
     if watched is not None:
         watched.retry(k, waited)
     run_in(mine)
@@ -129,7 +127,6 @@ def begin_retry(mine: Mark, watched: Watched | None, k: int, waited: float) -> M
 
 
 def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
-    """Do what `caller` does, for a coroutine function."""
     marked, attempt, descent = called if called.top else None, called.attempt, called.descent
 
     @carries_mark
@@ -204,22 +201,12 @@ def in_task(descent: Callable[[], After], failure: Exception) -> tuple[After, An
 
 
 def check_answer(called: Called, answer: Any, mine: Mark) -> None:
-    """Check that a try was complete.
-
-    Raises:
-        Misuse: the answer is a coroutine, or a nested call was rejected.
-    """
     if answer.__class__ is CoroutineType:
         raise no_coroutine_function(called.function, answer)
     check_not_refused(mine)
 
 
 def failed(failure: Exception, mine: Mark, watched: Watched | None) -> None:
-    """Deliver the event of a failed try.
-
-    Raises:
-        Misuse: a nested call was rejected.
-    """
     if watched is not None:
         watched.fail(failure)
     check_not_refused(mine, failure)
@@ -228,7 +215,6 @@ def failed(failure: Exception, mine: Mark, watched: Watched | None) -> None:
 def report_wait(
     seconds: float, failure: Exception, called: Called, k: int, watched: Watched | None
 ) -> None:
-    """Deliver the event of a wait, and log it."""
     raised = raisable(failure)
     if watched is not None:
         watched.wait(seconds, raised)
@@ -249,9 +235,6 @@ def around(
         1. the outer run, because of which the call gets a single try; `called`, if the call runs as
            a program; else `None`;
         2. the watcher of the call, if it is observed.
-
-    Raises:
-        Misuse: the call may not run inside the outer run.
     """
     if called.top and (
         running()[0] is not None or thread.mark[0] is not None or (sync and thread.awaits)

@@ -20,8 +20,6 @@ from .function_checks import no_coroutine_function
 
 
 def guarded(function: Any, awaits: bool, breaker: CircuitBreaker) -> Any:
-    """Return `function` inside `breaker`."""
-
     def probed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         with probing(breaker, time.monotonic):
             answer = function(*args, **kwargs)
@@ -34,6 +32,9 @@ def guarded(function: Any, awaits: bool, breaker: CircuitBreaker) -> Any:
             return await function(*args, **kwargs)
 
     probe: Any = probed_async if awaits else probed
+
+    if breaker.rated:
+        return lambda *args, **kwargs: probe(args, kwargs)
 
     def tried(*args: Any, **kwargs: Any) -> Any:
         if breaker.closed:
@@ -52,13 +53,7 @@ def reported(descent: Callable[[], After], awaits: bool, breaker: CircuitBreaker
 
 @contextmanager
 def probing(breaker: CircuitBreaker, clock: Callable[[], float]) -> Generator[None]:
-    """Admit a try through a breaker that is not closed, and report its outcome to the breaker.
-
-    If another try has closed the breaker meanwhile, a failure is left to `reported`.
-
-    Raises:
-        CircuitOpen: the breaker refuses the try.
-    """
+    """Admit a try and report its outcome; failures of a closed breaker are left to `reported`."""
     probe, settle = breaker.admit(clock()), breaker.release
     try:
         yield
@@ -71,4 +66,6 @@ def probing(breaker: CircuitBreaker, clock: Callable[[], float]) -> Generator[No
             settle = breaker.succeed
         raise
     finally:
+        if breaker.rated and settle == breaker.succeed:
+            breaker.count(False, clock())
         settle(probe)

@@ -26,16 +26,10 @@ def ended(
     """Add the notes to the failure of a call, log the end, and deliver the last events.
 
     Args:
-        failure: the failure.
-        called: the function.
         k: the number of waits.
         waited: their seconds.
         no_wait: whether the schedule, `on` or a deadline around refused a wait after `failure`.
-        watched: the watcher, if the call is observed.
         cancelled: whether the task was cancelled in the last try.
-
-    Raises:
-        RuntimeError: the failure is a StopIteration.
     """
     raised = raisable(failure)
     try:

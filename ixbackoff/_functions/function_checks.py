@@ -10,11 +10,6 @@ from .._words.commands import GENERATORS, Misuse, code_flags
 
 
 def checked_function(function: Any) -> Any:
-    """Return `function`.
-
-    Raises:
-        TypeError: `function` is not a function, or it is a generator function.
-    """
     name = function_name(function)
     kind = type(function).__name__
     if kind in ("staticmethod", "classmethod", "property"):
@@ -31,7 +26,6 @@ def checked_function(function: Any) -> Any:
 
 
 def undecorated(function: Any) -> Any:
-    """Return the function under a `backoff`, or `function` itself without one."""
     if not hasattr(function, PROGRAM):
         return function
     itself = getattr(function, "__self__", None)
@@ -39,7 +33,7 @@ def undecorated(function: Any) -> Any:
 
 
 def no_coroutine_function(function: Any, coroutine: Any) -> Misuse:
-    """Close a coroutine, and return the error for the plain function that returned it."""
+    """Close the coroutine that a plain function returned, and return the error for it."""
     coroutine.close()
     return Misuse(
         f"backoff on {function_name(function)}: it is not written with `async def`, but it "

@@ -14,11 +14,6 @@ __tracebackhide__ = True
 
 
 def streamed(backoff: Any, function: Any) -> Any:
-    """Return `function`, retried until its first item.
-
-    Raises:
-        Misuse: `function` is not a generator function, or there is an `until`.
-    """
     kind = code_flags(function) & GENERATORS
     if not kind:
         said = "it is not a generator function, so decorate it with the backoff itself."
@@ -29,8 +24,6 @@ def streamed(backoff: Any, function: Any) -> Any:
 
 
 def items(backoff: Any, function: Any) -> Any:
-    """As `streamed`, for a plain generator function."""
-
     @wraps(function)
     def begin(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         inner = function(*args, **kwargs)
@@ -66,8 +59,6 @@ def items(backoff: Any, function: Any) -> Any:
 
 
 def items_async(backoff: Any, function: Any) -> Any:
-    """As `streamed`, for an async generator function."""
-
     @wraps(function)
     async def begin(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         inner = function(*args, **kwargs)

@@ -27,7 +27,6 @@ def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], ou
 async def by_program_async(
     called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object
 ) -> Any:
-    """Do what `by_program` does, for a coroutine function."""
     try:
         return await program_of(called, args, kwargs, outer).run_async(interpreter_async())
     except Exception as failure:
@@ -36,7 +35,6 @@ async def by_program_async(
 
 
 def program_of(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:
-    """Make the program of a call, with a single try inside an outer run."""
     command = called.command(args, kwargs)
     if outer is called:
         return called.backoff._program(command)
@@ -44,7 +42,6 @@ def program_of(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], ou
 
 
 def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:
-    """Pass on the commands of a nested block that is tried once; add a note to its failure."""
     try:
         return (yield from stream)
     except Exception as failure:
@@ -53,11 +50,7 @@ def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:
 
 
 def guarded_once(backoff: Any, outer: object) -> Any:
-    """Return `backoff`, without the breaker and the gates that the outer run has, too.
-
-    Otherwise the outer probe would refuse the inner try, and the breaker would never close; and a
-    try would count twice at a gate.
-    """
+    """Return `backoff` without the guards of the outer run: a probe would refuse its own try."""
     around: tuple[Guard, ...] | None = ()
     if isinstance(outer, Called):
         around = guards_of(outer.backoff._settings)

@@ -50,7 +50,6 @@ class Settings(Defaults):
         self.each = each
 
     def updated(self, changes: Settings) -> Settings:
-        """Return a copy with the values of `changes`, except where those are `KEPT`."""
         new = {name: value for name, value in fields_of(changes).items() if value is not KEPT}
         values: Any = fields_of(self) | new
         own = [values.pop(name) for name in Settings.__slots__]
@@ -64,8 +63,8 @@ class Settings(Defaults):
 
     @property
     def defaults(self) -> Defaults:
-        """The defaults of a program that is made with these settings."""
-        return Defaults(*[getattr(self, name) for name in Defaults.__slots__])
+        limits = (self.within, self.budget, self.breaker, self.stop, self.longest, self.nested)
+        return Defaults(self.schedule, *limits)
 
     @property
     def chosen(self) -> On:
@@ -76,13 +75,7 @@ class Settings(Defaults):
         return [NotReady, *kinds, *predicates]
 
     def check(self) -> None:
-        """Check the settings that no run checks.
-
-        Raises:
-            ValueError: `each` is not a number of seconds above 0, or a timedelta.
-            Misuse: `until` is not a predicate, `stop` is not an event, `nested` is neither
-                "refused" nor "once", or `name` is not a name.
-        """
+        """Check the settings that no run checks."""
         if self.until is not None:
             if not callable(self.until):
                 raise Misuse(

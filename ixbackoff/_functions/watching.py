@@ -39,28 +39,23 @@ class Watched(Notifier, Run):
         return command
 
     def begin(self) -> None:
-        """Begin the call and its first try."""
         self._issued = issued = Issued(self)
         self.notify(Began(self), issued)
 
     def succeed(self) -> None:
-        """End the last try and the call."""
         now = clock()
         answered = Answered(self._issued, now - self._tried, None)
         self.notify(answered, Ended(self, "well", now - self.begun, None))
         self._issued = None
 
     def fail(self, failure: BaseException) -> None:
-        """End a try."""
         self.notify(Answered(self._issued, clock() - self._tried, raisable(failure)))
 
     def wait(self, seconds: float, failure: Exception) -> None:
-        """Begin a wait."""
         rung = number_after(self._called.top, self.wait_count)
         self.notify(WaitBegan(self, seconds, rung, failure))
 
     def retry(self, waits: int, seconds: float) -> None:
-        """Begin another try, after `waits` waits of `seconds` in all."""
         self.wait_count, self.wait_seconds, self.tries = waits, seconds, waits + 1
         self._tried = clock()
         self._issued = issued = Issued(self)

@@ -13,6 +13,9 @@ from .._words.failures import CircuitOpen, Crowded, NotReady, On, Predicate, pre
 from .._words.verdicts import is_transient
 from ..schedules.timings import After
 from .deadlines import Expired
+from .events import BreakerChanged, BreakerState
+from .nesting import this_thread
+from .observers import Notifier, current_observer
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -24,6 +27,7 @@ SPREAD = 2.0  # multiples of `open_for` over which tries refused during a probe 
 SILENT = (Misuse, CircuitOpen, Crowded)
 """Failures that say nothing about the service: no request was sent."""
 GOLDEN = 0.618033988749895  # its first n multiples modulo 1 are spread evenly, for every n
+LEVELS = {"open": 30, "closed": 20}  # logging.WARNING and INFO; logging itself costs 16 ms
 
 
 @final
@@ -39,6 +43,10 @@ class CircuitBreaker:
     Use one breaker for each service, for all programs, threads and tasks that depend on it. `run`,
     `run_async` and `backoff` take it as `breaker`; `do(effect).guarded(breaker)` is for programs
     that ask several services. A breaker is equal only to itself.
+
+    With `rate=0.5, of=20` in place of `failures`, half of the last 20 tries have to fail to open
+    it, all within `within` seconds: for a service with so many clients that some tries always fail.
+    The logger `ixbackoff` is called when it opens or closes, and so are observers.
 
     >>> from ixbackoff import N2, Call, NotReady, at, call
     >>> from ixbackoff.testing import Virtual, always
@@ -59,8 +67,8 @@ class CircuitBreaker:
       breaker. An answer that `until` or `.expect` rejects is an answer of the service. `Misuse`,
       `Crowded`, a cancellation and the `CircuitOpen` of another breaker do not count at all. A try
       that a deadline interrupts while a command runs counts as a failure.
-    - Successes between failures change nothing. So choose a number above the failures that a
-      healthy service causes, for all programs that share the breaker.
+    - Successes between failures change nothing, except with a `rate`. So choose a number above the
+      failures that a healthy service causes, for all programs that share the breaker.
     - A try that is refused during a probe waits until the probe's time is over: with no wait, it
       would be refused again, and lose a rung. Further refused tries wait up to two more `open_for`,
       evenly spread: if all woke together, they could open the breaker again.
@@ -76,24 +84,31 @@ class CircuitBreaker:
         within: the seconds within which they have to occur, or a `timedelta`.
         open_for: the seconds that the breaker stays open and a probe may take, or a `timedelta`.
         on: the failures that count, chosen as by `on` of a retry.
+        rate: the share of the last `of` tries that have to fail, above 0 and up to 1.
+        of: the number of tries for `rate`, 1 or more.
+        name: the name for the log and for observers.
 
     Raises:
-        ValueError: `failures` is not a whole number from 1 to 10**6, or `within` or `open_for` is
-            not 0.001 to 10**9 seconds.
+        ValueError: neither `failures` nor `rate` and `of` are given, or both; `failures` or `of` is
+            not a whole number from 1 to 10**6; or `within` or `open_for` is not 0.001 to 10**9
+            seconds.
         TypeError: `on` does not choose exceptions.
     """
 
     __slots__ = (
         "_chosen",
+        "_counted",
         "_failed",
         "_failures",
         "_lock",
         "_probe",
         "_probing",
+        "_rate",
         "_open_for",
         "_refused",
         "_until",
         "_within",
+        "name",
     )
     _until: float | None
     _probe: int
@@ -102,20 +117,28 @@ class CircuitBreaker:
     def __init__(
         self,
         *,
-        failures: int,
+        failures: int | None = None,
         within: float | timedelta,
         open_for: float | timedelta,
         on: On = is_transient,
+        rate: float | None = None,
+        of: int | None = None,
+        name: str = "",
     ) -> None:
-        number: object = failures
+        if (failures is None) != (rate is not None) or (rate is None) != (of is None):
+            raise ValueError("How often may tries fail? Give failures=5, or rate=0.5 and of=20.")
+        what, number = ("failures", failures) if failures is not None else ("of", of)
         whole = isinstance(number, int) and not isinstance(number, bool)
-        if not (whole and 1 <= failures <= MOST):
-            raise ValueError(f"failures={failures!r}: give a whole number, 1 to {MOST}.")
-        self._failures = failures
+        if number is None or not (whole and 1 <= number <= MOST):
+            raise ValueError(f"{what}={number!r}: give a whole number, 1 to {MOST}.")
+        self.name = name
+        self._failures = number
+        self._rate = None if rate is None else between("rate", rate, 1e-6, 1, "failures a try")
+        self._counted: deque[bool] = deque(maxlen=number)
         self._within = between("within", within, LEAST, LONGEST, "seconds")
         self._open_for = between("open_for", open_for, LEAST, LONGEST, "seconds")
         self._chosen = of_the_service(predicate(on))
-        self._failed: deque[float] = deque(maxlen=failures)
+        self._failed: deque[float] = deque(maxlen=number)
         self._until = None
         self._probing = False
         self._probe = 0
@@ -124,8 +147,12 @@ class CircuitBreaker:
 
     @property
     def closed(self) -> bool:
-        """Whether every try reaches the service."""
         return self._until is None
+
+    @property
+    def rated(self) -> bool:
+        """True if tries that succeed count, too."""
+        return self._rate is not None
 
     @property
     def state(self) -> str:
@@ -136,15 +163,19 @@ class CircuitBreaker:
             return "half open" if self._probing else "open"
 
     def __repr__(self) -> str:
-        after = f"{self._failures} failure{'s' * (self._failures > 1)} within {self._within:g} s"
-        return f"<CircuitBreaker: {self.state}, opens for {self._open_for:g} s after {after}>"
+        named = f" {self.name!r}" if self.name else ""
+        opens = f"opens for {self._open_for:g} s after {self._limit}"
+        return f"<CircuitBreaker{named}: {self.state}, {opens}>"
+
+    @property
+    def _limit(self) -> str:
+        number = self._failures
+        if self._rate is None:
+            return f"{number} failure{'s' * (number > 1)} within {self._within:g} s"
+        return f"{self._rate:.0%} of {number} tries failed within {self._within:g} s"
 
     def admit(self, now: float) -> int:
-        """Admit a try at the time `now`; return its number if it is the probe, else 0.
-
-        Raises:
-            CircuitOpen: the breaker is open, or a probe is running.
-        """
+        """Admit a try or raise `CircuitOpen`; return its number if it is the probe, else 0."""
         with self._lock:
             if self._until is None:
                 return 0
@@ -167,11 +198,7 @@ class CircuitBreaker:
         return refusal
 
     def blames(self, failure: BaseException) -> bool | None:
-        """Return whether a failure counts; `None` if it says nothing about the service.
-
-        Raises:
-            Misuse: the breaker has admitted the try, and refused a part of it.
-        """
+        """Return whether a failure counts; `None` if it says nothing about the service."""
         if isinstance(failure, CircuitOpen) and failure._refused_by == id(self):
             raise guarded_twice() from failure
         if isinstance(failure, Expired):
@@ -183,20 +210,25 @@ class CircuitBreaker:
     def fail(self, probe: int, now: float) -> None:
         """Count a failed try; the probe opens the breaker again."""
         if self._until is None:
-            self._failed.append(now)
-            self._open_after_failures(now)
+            self._fail_while_closed(now)
             return
         with self._lock:
-            if self._is_current(probe):
-                self._open(now)
+            if not self._is_current(probe):
+                return
+            self._open(now)
+        self._tell("open", "its probe failed")
 
     def counting(self, after: After, clock: Callable[[], float]) -> After:
         """Return a function that counts a failure while this is closed, and then calls `after`."""
-        chosen, failures, within = self._chosen, self._failures, self._within
+        chosen = self._chosen
+        failures, within = (0, 0) if self.rated else (self._failures, self._within)
 
         def counted(failure: Any, k: int, shortest: float) -> float | None:
             if self._until is None and chosen(failure) and not isinstance(failure, SILENT):
                 now, failed = clock(), self._failed
+                if not failures:
+                    self._fail_while_closed(now)
+                    return after(failure, k, shortest)
                 failed.append(now)
                 if len(failed) == failures and now - failed[0] <= within:
                     self._open_after_failures(now)
@@ -205,12 +237,13 @@ class CircuitBreaker:
         return counted
 
     def succeed(self, probe: int) -> None:
-        """Close the breaker if `probe` is the current one: the service has answered it."""
+        """Close the breaker if `probe` is the current one."""
         with self._lock:
-            if self._is_current(probe):
-                self._failed = deque(maxlen=self._failures)
-                self._until = None
-                self._probing = False
+            if not self._is_current(probe):
+                return
+            self._forget()
+            self._until = None
+        self._tell("closed", "its probe succeeded")
 
     def release(self, probe: int) -> None:
         """Forget the probe if it is the current one: the next try takes its place."""
@@ -220,22 +253,58 @@ class CircuitBreaker:
                 self._probing = False
 
     def _is_current(self, probe: int) -> bool:
-        """Return whether `probe` is the current one."""
         return self._probing and probe == self._probe
 
-    def _open_after_failures(self, now: float) -> None:
-        """Open the breaker if enough failures have occurred within the time."""
+    def count(self, failed: bool, now: float) -> None:
+        """Count a try while the breaker is closed, if it goes by a `rate`."""
         with self._lock:
-            failed = self._failed
-            enough = len(failed) == self._failures
-            if self._until is None and enough and 0 <= now - failed[0] <= self._within:
-                self._open(now)
+            if self._until is None:
+                self._failed.append(now)
+                self._counted.append(failed)
+
+    def _fail_while_closed(self, now: float) -> None:
+        if self.rated:
+            self.count(True, now)
+        else:
+            self._failed.append(now)
+        self._open_after_failures(now)
+
+    def _open_after_failures(self, now: float) -> None:
+        with self._lock:
+            failed, rate = self._failed, self._rate
+            enough = len(failed) == self._failures and 0 <= now - failed[0] <= self._within
+            if self._until is not None or not enough:
+                return
+            if rate is not None and sum(self._counted) < rate * self._failures:
+                return
+            self._open(now)
+        self._tell("open", self._limit)
 
     def _open(self, now: float) -> None:
         self._until = now + self._open_for
+        self._forget()
+
+    def _forget(self) -> None:
         self._probing = False
         # a new one: another thread may be reading the old one
         self._failed = deque(maxlen=self._failures)
+        self._counted.clear()
+
+    def _tell(self, state: BreakerState, why: str) -> None:
+        """Log a change and call the observers, unless in a simulation or for what they do."""
+        if this_thread().notifying:
+            return
+        observer = current_observer()
+        if observer is not None:
+            Notifier(observer).notify(BreakerChanged(self.name, state))
+        from logging import getLogger
+
+        extra = {"ixbackoff_breaker": self.name, "ixbackoff_state": state}
+        named = f"{self.name!r} " if self.name else ""
+        seconds = f" for {self._open_for:g} s" if state == "open" else ""
+        text = "circuit breaker %sis %s%s: %s"
+        words = (named, state, seconds, why)
+        getLogger("ixbackoff").log(LEVELS[state], text, *words, extra=extra)
 
 
 def of_the_service(chosen: Predicate) -> Predicate:
@@ -255,11 +324,6 @@ def guarded_twice() -> Misuse:
 
 
 def checked_breaker(name: str, breaker: object) -> CircuitBreaker:
-    """Return `breaker`.
-
-    Raises:
-        Misuse: `breaker` is not a circuit breaker.
-    """
     if not isinstance(breaker, CircuitBreaker):
         raise Misuse(f"{name}={breaker!r} is not a circuit breaker: give a CircuitBreaker(...).")
     return breaker

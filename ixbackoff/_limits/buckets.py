@@ -182,18 +182,14 @@ class Requests(Rule):
 
     @override
     def succeed(self, paid: int | None) -> None:
-        """Count nothing: a success gives no tokens."""
+        """Do nothing: a success gives no tokens."""
 
     def __str__(self) -> str:
         return f"tokens left, a retry costs {shown(self.cost)}"
 
 
 def thousandths(name: str, tokens: float, least: int, most: int, what: str = "tokens") -> int:
-    """Return `tokens` in thousandths; the bounds are in thousandths, too.
-
-    Raises:
-        ValueError: `tokens` is out of bounds.
-    """
+    """Return `tokens` in thousandths; the bounds are in thousandths, too."""
     return round(between(name, tokens, least / TOKEN, most / TOKEN, what) * TOKEN)
 
 

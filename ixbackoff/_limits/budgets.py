@@ -132,7 +132,6 @@ class RetryBudget:
 
     @property
     def timed(self) -> bool:
-        """Whether the budget reads the clock, as that of `finagle` does."""
         return self._rule.timed
 
     @property
@@ -157,7 +156,7 @@ class Account:
     """The account of one run with a budget.
 
     Attributes:
-        counted: whether the budget has counted the last failure of the program.
+        counted: true if the budget has counted the last failure of the program.
     """
 
     __slots__ = ("_budget", "_paid", "counted")
@@ -232,12 +231,10 @@ def budgeted(stream: Stream, budget: RetryBudget) -> Stream:
 
 
 def counts(failure: BaseException) -> bool:
-    """Return whether the budget counts this last failure: a transient one."""
     return isinstance(failure, Exception) and is_transient(failure)
 
 
 def _budget(rule: Rule) -> RetryBudget:
-    """Make a budget that counts by `rule`."""
     made = object.__new__(RetryBudget)
     made._rule = rule
     made._lock = RLock()

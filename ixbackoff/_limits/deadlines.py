@@ -50,7 +50,7 @@ class Limit:
         self.whole = whole
 
     def expire(self, where: str = "", refused: float | None = None) -> Expired:
-        """Mark the limit as over, and return the exception to throw into the part."""
+        """Mark the limit as over; return the exception to throw into the part."""
         self.over = True
         if where:
             self.where, self.refused = where, refused
@@ -73,11 +73,7 @@ class Limit:
 
 
 class Expired(BaseException):
-    """An exception to interrupt a part of a run at its deadline.
-
-    It is not an `Exception`, so no step recovers from it. Only `finally` blocks run, with their
-    commands, as in a cancelled program.
-    """
+    """An exception that interrupts a part of a run: no `Exception`, so no step recovers from it."""
 
     def __init__(self, limit: Limit) -> None:
         super().__init__()
@@ -170,11 +166,7 @@ def time_limit(most: float | timedelta | None = None) -> float | None:
 
 
 def checked_seconds(name: str, seconds: float | timedelta | None) -> float | None:
-    """Return a time limit in seconds; 0 or less means that no time is left.
-
-    Raises:
-        ValueError: `seconds` is not a finite number or a timedelta.
-    """
+    """Return a time limit in seconds; 0 or less means that no time is left."""
     if seconds is None or (type(seconds) is float and -inf < seconds < inf):
         return seconds
     exact = finite(in_seconds(seconds))
@@ -184,10 +176,7 @@ def checked_seconds(name: str, seconds: float | timedelta | None) -> float | Non
 
 
 def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
-    """Issue `command` within `limits`, innermost last.
-
-    The cleanup of an interrupted part has no limit.
-    """
+    """Issue `command` within `limits`, innermost last; what cleans up has no limit."""
     try:
         if command.__class__ is Delay and command.rung:  # else it is a place in line
             return (yield from wait_in_time(command, limits[0]))
@@ -234,11 +223,7 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
 
 
 def seconds_left(command: Command[Any], limits: Sequence[Limit], now: float) -> float:
-    """Return the seconds that `command` may take if it is issued at `now`.
-
-    Raises:
-        Expired: a deadline has passed.
-    """
+    """Return the seconds that `command` may take, or raise `Expired`."""
     for limit in reversed(limits):
         if limit.deadline <= now:
             raise limit.expire(f" (before {command.__class__.__name__})", now)
@@ -248,11 +233,7 @@ def seconds_left(command: Command[Any], limits: Sequence[Limit], now: float) -> 
 def check_in_time(
     command: Command[Any], limits: Sequence[Limit], begun: float, now: float, failure: Exception
 ) -> None:
-    """Check that a command that failed at `now` did so before its deadline.
-
-    Raises:
-        Expired: the command failed at a deadline or later.
-    """
+    """Raise `Expired` if a command failed at its deadline or later."""
     for limit in limits:
         # `begun` plus the remaining seconds may round to slightly less than the deadline.
         if now >= min(limit.deadline, begun + (limit.deadline - begun)):
@@ -281,10 +262,7 @@ def wait_in_time(wait: Any, limit: Limit) -> Stream:
 
 
 def check_wait(wait: Any, left: float, seconds: float) -> None:
-    """Raise the last failure, or `DeadlineExceeded` after a success, in place of a late wait.
-
-    It would end after the deadline. A wait after a failure has to leave time for another try.
-    """
+    """Raise the last failure, or after a success `DeadlineExceeded`, in place of a late wait."""
     failure: Exception | None = wait.failure
     if wait.seconds < left or (failure is None and wait.seconds == left):
         return

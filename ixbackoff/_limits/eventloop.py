@@ -42,7 +42,6 @@ def running() -> tuple[ModuleType | None, ModuleType | None]:
 
 
 def current_task() -> Any:
-    """Return the task of asyncio that runs the caller, or `None`."""
     try:
         return sys.modules["asyncio"].current_task()
     except (LookupError, AttributeError, RuntimeError):  # as in `running`, or no loop is running

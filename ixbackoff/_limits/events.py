@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
 from .._words.commands import Command
 from .._words.reasons import Reason
@@ -153,5 +153,24 @@ class Ended(Value):
         self.failure: Final = failure
 
 
-Event: TypeAlias = Began | Issued | Answered | WaitBegan | Ended
+BreakerState: TypeAlias = Literal["open", "closed"]
+
+
+@final
+class BreakerChanged(Value):
+    """A circuit breaker that has opened, opened again after a probe, or closed; it has no run.
+
+    Attributes:
+        name: the name of the circuit breaker; "" if it has none.
+        state: `"open"` or `"closed"`.
+    """
+
+    __slots__ = __match_args__ = ("name", "state")
+
+    def __init__(self, name: str, state: BreakerState) -> None:
+        self.name: Final = name
+        self.state: Final = state
+
+
+Event: TypeAlias = Began | Issued | Answered | WaitBegan | Ended | BreakerChanged
 """Any event that an observer is called with; `match` distinguishes the kinds."""

@@ -13,14 +13,6 @@ __tracebackhide__ = True
 def passed_on(stream: Stream, instead: Callable[[Any], Stream | None]) -> Stream:
     """Pass on a stream of commands, with other commands in place of some.
 
-    >>> from ixbackoff import N0, Log, at, unroll
-    >>> def twice(command):
-    ...     yield command
-    ...     yield command
-    >>> stream = unroll(at(N0).do(Log("one")).do(Log("two")))
-    >>> [log.message for log in passed_on(stream, lambda one: twice(one) if one.level else None)]
-    ['one', 'one', 'two', 'two']
-
     Args:
         stream: the stream.
         instead: makes the stream to issue in place of a command, `None` for the command itself. The

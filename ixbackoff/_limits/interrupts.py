@@ -41,7 +41,6 @@ T = TypeVar("T")
 
 @contextmanager
 def assigned(variable: ContextVar[T], value: T) -> Generator[None]:
-    """Give a context variable a value for a block."""
     before = variable.get()
     try:
         try:

@@ -62,7 +62,7 @@ class ThreadState:
     Attributes:
         mark: the mark of its newest sync run.
         awaits: whether an async run may be active.
-        notifying: whether it is calling an observer: what an observer runs is not observed.
+        notifying: true while it calls an observer or simulates: what it runs is not observed.
     """
 
     __slots__ = ("awaits", "mark", "notifying")
@@ -81,7 +81,6 @@ would be slower.
 
 
 def this_thread() -> ThreadState:
-    """Return the state of this thread; in a new thread, set it first."""
     try:
         state: ThreadState = HERE.state
     except AttributeError:
@@ -90,7 +89,6 @@ def this_thread() -> ThreadState:
 
 
 def new_thread() -> ThreadState:
-    """Set and return the state of a new thread, which has no run."""
     state = HERE.state = ThreadState()
     return state
 
@@ -108,13 +106,10 @@ def carries_mark(function: F) -> F:
 
 
 def begin(mine: Mark, program: object, *, awaits: bool = False) -> None:
-    """Mark this context as running `program`, until its mark is cleared.
+    """Mark this context as running `program`; raise `Misuse` if a run that may wait is around it.
 
     Call this in a `try` whose `finally` begins with `mine[0] = None`, which clears the mark in all
     copies of the context: see the comment in `interrupts`.
-
-    Raises:
-        Misuse: a run that may wait is around this one.
     """
     if may_be_inside():
         check_alone(program)
@@ -174,11 +169,7 @@ def mark_around() -> Mark:
 
 
 def check_begun(program: object) -> None:
-    """Check that no run is around `program`, if the program may wait.
-
-    Raises:
-        Misuse: a run is around it.
-    """
+    """Raise `Misuse` if `program` may wait and a run is around it."""
     if getattr(program, "may_wait", False) is False:
         return
     mark, thread = RUNNING.get(), this_thread()
@@ -205,11 +196,7 @@ def refused(inner: object, mark: Mark, once: bool = False) -> Misuse:
 
 
 def check_not_refused(mine: Mark, failure: BaseException | None = None) -> None:
-    """Raise the error of a nested program again if the body of this run has swallowed it.
-
-    Raises:
-        Misuse: a nested program was rejected, and `failure` is something else.
-    """
+    """Raise the error of a nested program again if the body of this run has swallowed it."""
     if len(mine) > 2 and not isinstance(failure, Misuse):
         raise Misuse(mine[2]) from failure
 

@@ -49,8 +49,6 @@ clock = time.perf_counter
 
 
 class Register:
-    """The observers of this process, in the order of their registration."""
-
     def __init__(self) -> None:
         self._lock = allocate_lock()
         self._added: list[Observers] = []
@@ -113,7 +111,7 @@ def contains(observers: Iterable[Observer], observer: Observer) -> bool:
 
 
 def shown(value: object) -> str:
-    """Return `repr(value)`, or a default one if the value's own `__repr__` raises."""
+    """Return `repr(value)`, or a default one if that raises."""
     try:
         return repr(value)
     except Exception:
@@ -146,12 +144,12 @@ def observed(*observers: Observer) -> Generator[None]:
     >>> from ixbackoff import N0, Log, at
     >>> from ixbackoff.live import live
     >>> from ixbackoff.observing import observed
-    >>> with observed(lambda event: print(type(event).__name__, event.run.name)):
+    >>> with observed(lambda event: print(type(event).__name__)):
     ...     at(N0).do(Log("ready")).run(live())
-    Began Log
-    Issued Log
-    Answered Log
-    Ended Log
+    Began
+    Issued
+    Answered
+    Ended
 
     Raises:
         TypeError: an observer is not a function.
@@ -165,11 +163,6 @@ def observed(*observers: Observer) -> Generator[None]:
 
 
 def checked(observers: Observers) -> Observers:
-    """Return `observers`.
-
-    Raises:
-        Misuse: an observer is not a function.
-    """
     for observer in observers:
         candidate: object = observer
         if not callable(candidate) or isinstance(candidate, type):
@@ -178,7 +171,6 @@ def checked(observers: Observers) -> Observers:
 
 
 def combined(observers: Observers) -> Observer:
-    """Combine observers into one that calls each of them, whatever the others raise."""
     if len(observers) == 1:
         return observers[0]
 
@@ -207,7 +199,6 @@ class Notifier:
     """Calls an observer with the events of one run.
 
     Attributes:
-        observer: the observer.
         begun: the reading of `clock` at the beginning of the run.
         delivered: the kind of the newest event; `None` before `Began`.
     """
@@ -245,7 +236,6 @@ class Notifier:
 
 
 def reason_of(run: Run, failure: BaseException | None) -> Reason:
-    """Return why a run ended."""
     if failure is None:
         return "well"
     if isinstance(failure, Misuse):
@@ -262,13 +252,11 @@ def current_observer() -> Observer | None:
 
 
 def watched(stream: Stream, run: Run) -> Stream:
-    """Return the stream of a run, with its events if there is an observer."""
     observer = current_observer()
     return stream if observer is None else with_events(stream, run, observer)
 
 
 def with_events(stream: Stream, run: Run, observer: Observer) -> Stream:
-    """Pass the stream of a run on, with all its events from `Began` to `Ended`."""
     notifier = Notifier(observer)
     try:
         notifier.notify(Began(run))
@@ -288,8 +276,6 @@ WATCHING: ContextVar[tuple[Run, Notifier] | None] = ContextVar("ixbackoff_watchi
 
 
 def with_command_events(stream: Stream, run: Run, notifier: Notifier) -> Stream:
-    """Pass a stream on, with an event for each wait and two for each command."""
-
     def instead(command: Any) -> Stream | None:
         if command.__class__ is not Delay:
             return None if command is CLOCK else issued(command, run, notifier)
@@ -300,7 +286,7 @@ def with_command_events(stream: Stream, run: Run, notifier: Notifier) -> Stream:
 
 
 def issued(command: Command[Any], run: Run, notifier: Notifier) -> Stream:
-    """Issue one command between its two events."""
+    """Issue a command between its two events."""
     event = Issued(run, command)
     failure: BaseException | None = None
     begun = clock()

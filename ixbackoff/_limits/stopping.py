@@ -26,11 +26,6 @@ STOPS: ContextVar[Stops] = ContextVar("ixbackoff_stops", default=())
 
 
 def checked_stop(stop: Event) -> Event:
-    """Return `stop`.
-
-    Raises:
-        Misuse: `stop` is not a `threading.Event`.
-    """
     candidate: object = stop
     threading = sys.modules.get("threading")  # imported by whoever has an event
     if threading is not None and isinstance(candidate, threading.Event):
@@ -55,7 +50,6 @@ def stoppable(stream: Stream, stop: Event) -> Stream:
 
 
 def waited(wait: Any, stop: Event) -> Stream:
-    """Issue a wait until `stop` is set."""
     try:
         if not stop.is_set():
             with ending_waits(stop):
@@ -72,10 +66,7 @@ def ending_waits(stop: Event) -> AbstractContextManager[None]:
 
 
 def stop_failure(wait: Any) -> Exception:
-    """Return the failure of a program that is stopped in `wait`.
-
-    This is the failure before the wait, with a note; after a success, it is `Stopped`.
-    """
+    """Return the failure before `wait`, with a note; after a success, `Stopped`."""
     failure: Exception | None = wait.failure
     wait.refuse("stopped")
     try:

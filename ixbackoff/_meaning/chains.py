@@ -30,11 +30,7 @@ class Step:
     defaults: Defaults = USUAL
 
     def below(self, rung: Position) -> Position:
-        """Return the rung after this step, if `rung` is the one before it.
-
-        Raises:
-            Misuse: the step is impossible on `rung`.
-        """
+        """Return the rung after this step, or raise `Misuse` if it is impossible on `rung`."""
         return rung
 
     def parts(self) -> tuple[Any, ...]:
@@ -87,11 +83,6 @@ class Ladder(Chain):
     if not TYPE_CHECKING:  # type checkers would take a program for an effect
 
         def __iter__(self):
-            """Refuse `yield from` in an attempt.
-
-            Raises:
-                Misuse: always.
-            """
             raise Misuse(
                 "A program cannot run inside an attempt, or its retries would multiply: join it "
                 "with >> or .bind(...)."
@@ -135,9 +126,7 @@ def chain(kind: type[C], before: Chain | None, last: Step | None, recovers: bool
     """Make a chain; every chain, and so every attempt and program, is made here.
 
     Args:
-        kind: the class of the chain.
         before: all steps but the last, if there are any.
-        last: the last step.
         recovers: true if the last step can recover from a failure.
     """
     made = object.__new__(kind)
@@ -156,7 +145,6 @@ L = TypeVar("L", bound=Ladder)
 
 
 def ladder(kind: type[L], start: int, defaults: Defaults = USUAL) -> L:
-    """Make a ladder without steps."""
     made = chain(kind, None, None)
     made._flat = ()
     made._start = made._end = made._bound = start
@@ -167,11 +155,6 @@ def ladder(kind: type[L], start: int, defaults: Defaults = USUAL) -> L:
 
 
 def longer(kind: type[L], before: Ladder, last: Step) -> L:
-    """Make a ladder of `before` and one more step.
-
-    Raises:
-        Misuse: the step is impossible where `before` ends.
-    """
     made = chain(kind, before, last)
     made._name = before._name
     made._start = before._start
@@ -188,11 +171,6 @@ def longer(kind: type[L], before: Ladder, last: Step) -> L:
 
 
 def renamed(kind: type[L], before: Ladder, name: str) -> L:
-    """Make a ladder of the same steps with another name.
-
-    Raises:
-        Misuse: `name` is not a string, or it is empty.
-    """
     made = chain(kind, before._before, before._last)
     made._flat = before._flat
     made._name = checked_name(name)
@@ -203,11 +181,6 @@ def renamed(kind: type[L], before: Ladder, name: str) -> L:
 
 
 def checked_name(name: str) -> str:
-    """Return `name`, if it can be the name of a program or a function.
-
-    Raises:
-        Misuse: `name` is not a string, or it is empty.
-    """
     given: object = name
     if not isinstance(given, str) or not given:
         raise Misuse(f"The name {name!r}: give a string that is not empty.")
@@ -215,22 +188,13 @@ def checked_name(name: str) -> str:
 
 
 def continued(following: Ladder, rung: Position) -> Position:
-    """Return the rung where `following` ends, if it starts at `rung`.
-
-    Raises:
-        Misuse: `following` starts at another rung.
-    """
+    """Return the rung where `following` ends; it has to start at `rung`."""
     if rung is not None:
         check_start(following.start, rung)
     return following.ends_at
 
 
 def check_start(start: int, rung: int) -> None:
-    """Check that a program that starts at `start` can follow one that ends at `rung`.
-
-    Raises:
-        Misuse: the rungs differ.
-    """
     if start != rung:
         instead = ", or put its effect into the attempt before, so that both are tried together"
         raise Misuse(
@@ -241,11 +205,7 @@ def check_start(start: int, rung: int) -> None:
 
 
 def check_end(end: int, rung: int) -> None:
-    """Check that a program on `rung`, or below it, can continue to `end`.
-
-    Raises:
-        Misuse: `end` is higher.
-    """
+    """Check that a program on `rung`, or below it, can continue to `end`."""
     if end > rung:
         raise Misuse(
             f"A program on {name_of(rung)} cannot continue to {name_of(end)}: nothing goes up a "

@@ -27,7 +27,6 @@ class Commands(NamedTuple):
     uncounted: frozenset[str]
 
     def times(self, number: float) -> Commands:
-        """Return the commands of `number` repetitions."""
         if number == 1 or not self.kinds:
             return self
         return Commands(
@@ -35,7 +34,6 @@ class Commands(NamedTuple):
         )
 
     def plus(self, other: Commands) -> Commands:
-        """Return the sum of both, kind by kind."""
         if not other.kinds and not other.uncounted:
             return self
         return summed((self, other))
@@ -83,7 +81,6 @@ class Cost(NamedTuple):
 
 
 def unknown_cost(function: Any) -> Cost:
-    """Return the cost of an effect that `function` makes: it is known only at run time."""
     return Cost(Commands({}, frozenset({function_name(function)})), inf)
 
 
@@ -108,7 +105,6 @@ def cost_of(effect: Any) -> Cost:
 
 
 def cost_of_part(part: Any, pieces: list[Cost]) -> Cost:
-    """Return the cost of a part, given the costs of its pieces."""
     kind: type = part.__class__
     commands = summed(piece.commands for piece in pieces)
     seconds: float = sum(piece.seconds for piece in pieces)

@@ -10,7 +10,7 @@ from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._limits.gates import Gate
 from .._words.checks import between, inf
-from .._words.values import Value, fields_of
+from .._words.values import Value
 from ..schedules.algebra import Schedule
 from ..schedules.kinds import powers_of_two
 
@@ -23,11 +23,6 @@ class Defaults(Value):
     """The default arguments of a run; programs of a `backoff` carry those of the `backoff`.
 
     Attributes:
-        schedule: the seconds of the waits.
-        within: the seconds for the whole run.
-        budget: the budget that pays for further tries.
-        breaker: the circuit breaker that each try goes through.
-        stop: the event that ends a wait, and so the program.
         longest: the longest wait that a service may ask for, in seconds.
         nested: `ONCE` for a single try of decorated functions that the program calls; any other
             value rejects them.
@@ -57,25 +52,15 @@ class Defaults(Value):
         self.through = through
 
     def replace(self, *given: Any) -> Defaults:
-        """Return a copy with the given values, in the order of the fields; `None` keeps one.
-
-        >>> from ixbackoff import Exponential
-        >>> Defaults(within=2).replace(Exponential(base=0.1)).within
-        2
-        """
+        """Return a copy with the given values, in the order of the fields; `None` keeps one."""
         if given.count(None) == len(given):
             return self
-        both = zip_longest(fields_of(self).values(), given)
-        values: list[Any] = [old if new is None else new for old, new in both]
-        return Defaults(*values)
+        both = zip_longest(Defaults.__slots__, given)
+        return Defaults(*[getattr(self, name) if new is None else new for name, new in both])
 
 
 def checked_longest(longest: float | timedelta | None) -> float:
-    """Return the longest wait that a service may ask for, in seconds; infinity without a limit.
-
-    Raises:
-        ValueError: `longest` is not a number of seconds, 0 or more, or a timedelta.
-    """
+    """Return the longest wait that a service may ask for; infinity for `None`."""
     return inf if longest is None else between("longest", longest, 0, inf, "seconds")
 
 

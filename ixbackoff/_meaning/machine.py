@@ -35,13 +35,7 @@ class Enter:
 
 
 class Perform:
-    """The request of an attempt to perform an inner attempt; users see it if they iterate one.
-
-    >>> from ixbackoff import N1, at
-    >>> Perform(at(N1).wait())
-    Traceback (most recent call last):
-    ixbackoff.Misuse: A program cannot run inside an attempt: join them with >> or .bind(...).
-    """
+    """The request of an attempt to perform an inner attempt; users see it if they iterate one."""
 
     __slots__ = ("chain",)
 
@@ -61,8 +55,8 @@ def driven(
 ) -> Stream:
     """Drive `task` to its end, and issue every command that it yields.
 
-    `handlers` answer their commands in place. If a task yields an `Enter`, the entered task runs
-    first, at any depth; if a task returns an `Enter`, the entered task takes its place.
+    If a task yields an `Enter`, the entered task runs first, at any depth; if a task returns an
+    `Enter`, the entered task takes its place.
 
     Args:
         task: the topmost task.

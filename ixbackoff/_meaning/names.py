@@ -15,13 +15,7 @@ LAMBDA = "<lambda>"
 
 
 def name_of_program(program: Chain) -> str:
-    """Return the name of a program; without one, that of its first function or command.
-
-    >>> from ixbackoff import N1, Download, at, call
-    >>> page = Download("http://localhost/a", "a")
-    >>> name_of_program(at(N1).do(page).end()), name_of_program(at(N1).retry(call(pow, 2, 5)))
-    ('Download', 'pow')
-    """
+    """Return the name of a program; without one, that of its first function or command."""
     given = program._name if isinstance(program, Ladder) else None
     if given is not None:
         return given
@@ -45,12 +39,7 @@ def name_of_part(part: Any) -> str:
 
 
 def function_name(function: Any) -> str:
-    """Return the name of a function as written in its source; of another object, of its class.
-
-    >>> from functools import partial
-    >>> function_name(partial(pow, 2))
-    'pow'
-    """
+    """Return the name of a function as written in its source; of another object, of its class."""
     while isinstance(function, partial):  # its repr would show its arguments
         function = function.func
     name = getattr(function, "__qualname__", None)

@@ -186,7 +186,6 @@ class Worst(NamedTuple):
     unknown: frozenset[tuple[int, int]] = frozenset()
 
     def tried(self, cost: Cost) -> Worst:
-        """Return the same way with one more try."""
         known = cost.seconds < inf
         return self._replace(
             tries=self.tries + 1,
@@ -196,7 +195,6 @@ class Worst(NamedTuple):
         )
 
     def waited(self, seconds: float, times: int = 1) -> Worst:
-        """Return the same way with more waits, of `seconds` in all."""
         return self._replace(
             waits=self.waits + times,
             seconds=self.seconds + seconds,
@@ -204,7 +202,6 @@ class Worst(NamedTuple):
         )
 
     def most(self, other: Worst | None) -> Worst:
-        """Return the maximum of two ways to the same place."""
         if other is None or other is self:
             return self
         return Worst(
@@ -226,7 +223,6 @@ Ways: TypeAlias = dict[Place, Worst]
 
 
 def merged(*all_ways: Ways) -> Ways:
-    """Return the places of all ways, each with the most on any way to it."""
     merged: Ways = {}
     for ways in all_ways:
         for place, worst in ways.items():
@@ -254,7 +250,6 @@ class _Planner:
         self.waits: dict[int, tuple[float, str]] = {}
 
     def planned(self, program: Ladder) -> Plan:
-        """Take all steps, those of joined programs included, and sum up."""
         frames: list[tuple[Iterator[Step], Ways, Ways]] = [(iter(program.steps()), {}, {})]
         while frames:
             steps, well, failed = frames[-1]
@@ -291,7 +286,6 @@ class _Planner:
         )
 
     def rungs(self, end: int) -> tuple[PlannedRung, ...]:
-        """Return the table, from the top down to `end`."""
         first, last = (DEEPEST, 1) if self.top == ENDLESS else (self.top, end)
         return tuple(self.planned_rung(rung) for rung in range(first, last - 1, -1))
 
@@ -336,7 +330,6 @@ class _Planner:
             self.well = self.moved(well, step)
 
     def take_unknown(self, step: BindStep | OrBindStep) -> None:
-        """Continue with a program that a function makes in the run."""
         bind = isinstance(step, BindStep)
         outcome: Ways = {}
         for (rung, _), worst in (self.well if bind else self.failed).items():
@@ -360,7 +353,6 @@ class _Planner:
         self.failed = failed
 
     def take_retry(self, step: RetryStep) -> None:
-        """Try, wait and try again, on every rung that is left."""
         cost = self.cost_of_a_try(step)
         outcome: Ways = {}
         for (rung, _), worst in self.well.items():
@@ -380,14 +372,12 @@ class _Planner:
         self.well, self.failed = outcome, merged(self.moved(self.failed, step), outcome)
 
     def tried(self, ways: Ways, step: DoStep | ThenStep | OrElseStep) -> Ways:
-        """Return the same ways, each with one more try."""
         cost = self.cost_of_a_try(step)
         for rung in {rung for rung, _ in ways}:
             self.try_on(min(rung, DEEPEST), cost)
         return {place: worst.tried(cost) for place, worst in ways.items()}
 
     def waited(self, ways: Ways, when: str) -> Ways:
-        """Return the same ways, each with one more wait."""
         after: Ways = {}
         for place, worst in ways.items():
             rung = place[0]
@@ -412,7 +402,6 @@ class _Planner:
         return after
 
     def arrive(self, ways: Ways, place: Place, worst: Worst) -> None:
-        """Add a way to a place."""
         ways[place] = worst.most(ways.get(place))
 
     def cost_of_a_try(self, step: DoStep | ThenStep | OrElseStep | RetryStep) -> Cost:
@@ -440,7 +429,6 @@ class _Planner:
         self.waits[rung] = (self.wait(top - rung), when)
 
     def mark(self, unknown: frozenset[tuple[int, int]]) -> None:
-        """Mark the rungs between these pairs as unknown before the run."""
         for start, end in unknown:
             for rung in range(min(start, DEEPEST), end - 1, -1):
                 self.tries[rung] = None
@@ -448,7 +436,6 @@ class _Planner:
                     self.wait_on(rung, "perhaps")
 
     def all_waits(self, start: int, end: int) -> list[float]:
-        """Return the seconds of the waits from one rung down to another."""
         if start == ENDLESS:
             return []
         return [self.wait(self.top - rung) for rung in range(start, end, -1)]

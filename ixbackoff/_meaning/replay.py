@@ -15,8 +15,6 @@ __tracebackhide__ = True
 
 
 class Entry:
-    """An issued command, with its answer or its failure."""
-
     __slots__ = ("answer", "command", "failure")
 
     def __init__(self, command: Command[Any], answer: Any, failure: BaseException | None) -> None:
@@ -140,7 +138,6 @@ def _failed_at(error: BaseException, log: list[Entry], places: dict[float, int])
 
 
 def _same(known: Command[Any], command: Command[Any]) -> bool:
-    """Return whether a replayed attempt issued the same command as before."""
     if known.__class__ is not command.__class__:
         return False
     if isinstance(known, Calling) and isinstance(command, Calling):

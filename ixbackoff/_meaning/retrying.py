@@ -119,8 +119,6 @@ def descents(
 
 
 def without_end(begin: Callable[[], WaitFunction]) -> Callable[[], WaitFunction]:
-    """Return the waits of the deepest ladder, and then the last of them again and again."""
-
     def begun() -> WaitFunction:
         waits = begin()
         return lambda k: waits(k if k < DEEPEST else DEEPEST - 1)
@@ -132,9 +130,6 @@ def check_endless(timing: Timing) -> None:
     """Check that the waits of an endless ladder do not stay at 0, if all runs have the same waits.
 
     Simulations need no check: their service takes its time, or they notice that no time passes.
-
-    Raises:
-        Misuse: the waits stay at 0.
     """
     last = 1.0
     with suppress(Exception):  # the run raises the exception when it needs the wait
@@ -158,9 +153,6 @@ def begins(
         1. the function that draws the waits of a run;
         2. whether all runs can share one draw;
         3. the table of the waits, if they are the same in all runs.
-
-    Raises:
-        ValueError: a wait that is computed here is not a usable number, and `checked` is true.
     """
     table: list[float] = []
     spread: float | None = None
@@ -178,7 +170,6 @@ def begins(
 
 
 def spread_out(table: list[float], spread: float, chance: Chance | None) -> WaitFunction:
-    """Return the waits of the table, each times a random factor from 1 to `spread`."""
     if chance is not None:
         uniform = chance.uniform
         return lambda k: table[k] * uniform(1.0, spread)
@@ -189,7 +180,6 @@ def spread_out(table: list[float], spread: float, chance: Chance | None) -> Wait
 
 
 def drawn(timing: Timing, chance: Chance | None = None) -> WaitFunction:
-    """Draw the waits of one run, one by one."""
     waits = timing.begin(chance)
     return lambda k: usable(waits(k), k, timing)
 

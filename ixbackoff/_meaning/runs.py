@@ -130,12 +130,11 @@ class ProgramRun(Run):
 
     @property
     def name(self) -> str:
-        """The name of the program; by default that of its first function or command."""
         return name_of_program(self.program)
 
     @property
     def once(self) -> bool:
-        """Whether decorated functions that the program calls get a single try."""
+        """True if decorated functions that the program calls get a single try."""
         return isinstance(self.program, Ladder) and self.program._defaults.nested == ONCE
 
     def __str__(self) -> str:
@@ -179,9 +178,6 @@ class ProgramRun(Run):
             given: the value or the failure.
             rung: the rung before the step.
             sure: whether that rung is exact.
-
-        Raises:
-            Misuse: the function returned no program, or one with the wrong start or end.
         """
         program: object = step.function(given)
         if not isinstance(program, Ladder):
@@ -206,7 +202,6 @@ class ProgramRun(Run):
             self.rung, self.sure = min(self.rung, end), True
 
     def descent(self, rung: int) -> After:
-        """Return the function that computes the wait after each failure, from `rung` on."""
         first, shortens = self.top - rung, self.timing.shortens
         longest = self.longest
         if longest is None and isinstance(self.program, Ladder):
@@ -225,10 +220,7 @@ class ProgramRun(Run):
     ) -> Delay | None:
         """Begin the k-th wait, on `rung`, after `failure`; return `None` if no wait is left.
 
-        Raises:
-            Misuse: `failure` hides the error of a nested program.
-            Exception: the failure itself; the task was cancelled, or the run around this one
-                leaves no time for the wait and another try.
+        It raises the failure itself if the task was cancelled, or the run around leaves no time.
         """
         try:
             if REFUSED and (mark := RUNNING.get())[0] is not None:
@@ -259,7 +251,6 @@ class ProgramRun(Run):
         return self.wait
 
     def end_wait(self) -> None:
-        """End the current wait, and count it."""
         wait = self.wait
         if wait is not None and wait._failure is not None:
             self.retries = retries = self.retries + 1
@@ -294,15 +285,9 @@ class ProgramRun(Run):
 
     @property
     def story(self) -> Story:
-        """The counts of the run so far."""
         return Story(self.tries, self.wait_count, self.wait_seconds, self.reason)
 
     def ended(self, value: Any, failure: BaseException | None) -> Any:
-        """Return `value`, or raise the failure of the run with a note about its tries and waits.
-
-        Raises:
-            Misuse: the program ended above N0, which a type checker would have rejected.
-        """
         if self.expired is not None and (failure is None or isinstance(failure, Exception)):
             failure = self.expired
         try:
@@ -334,22 +319,11 @@ class ProgramRun(Run):
 
 
 def number_after(top: int, waits: int) -> int:
-    """Return the number of waits left on a ladder from `top` after `waits` of them.
-
-    >>> number_after(3, 2), number_after(ENDLESS, 2), number_after(ENDLESS, 200)
-    (1, 18, 1)
-    """
+    """Return the number of waits left on a ladder from `top` after `waits` of them."""
     return max(DEEPEST - waits, 1) if top == ENDLESS else top - waits
 
 
 def not_chosen(failure: Exception, by_default: bool) -> str:
-    """Return the note for a failure that `on` does not choose.
-
-    >>> not_chosen(KeyError("id"), by_default=False)
-    'ixbackoff: not tried again: on=... does not choose KeyError'
-    >>> not_chosen(KeyError("id"), by_default=True)
-    'ixbackoff: not tried again: KeyError is not known to pass by itself; on=... can choose it'
-    """
     kind = raised_name(failure)
     if not by_default:
         return f"{NOTE} not tried again: on=... does not choose {kind}"

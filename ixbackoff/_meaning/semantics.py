@@ -156,10 +156,7 @@ def part(attempt: Chain, ons: list[Predicate] | None, within: float | None = Non
 
 
 def chained(chain: Chain, place: Place) -> Task:
-    """Run the steps of a chain, each by its meaning in the table of the current state.
-
-    The state is a value or a failure.
-    """
+    """Run the steps of a chain, each by its meaning in the table of the current state."""
     on_ladder = place.__class__ is ProgramRun
     well = WELL if on_ladder else WELL_IN_ATTEMPT
     failed = FAILED if on_ladder else FAILED_IN_ATTEMPT
@@ -208,7 +205,6 @@ def chained(chain: Chain, place: Place) -> Task:
 
 
 def attempted(attempt: Chain, inside: InAttempt) -> Task:
-    """Return the task of an attempt."""
     return (chained if attempt._recovers else in_order)(attempt, inside)
 
 
@@ -457,7 +453,6 @@ def performed(effect: Any, place: Place) -> Asked:
 def entered_by(
     step: BindStep | OrBindStep, run: ProgramRun, given: Any, rung: int, sure: bool
 ) -> Enter:
-    """Enter the program that the function of a step makes."""
     program = run.entered(step, given, rung, sure)
     task = chained(program, run)
     return Enter(
@@ -476,7 +471,6 @@ def ending(task: Task, run: ProgramRun, step: BindStep | OrBindStep) -> Task:
 def waited(
     rung: int, run: ProgramRun, failure: Exception | None, value: Any, chosen: Any = True
 ) -> Task:
-    """Wait on a rung; then return the value, or raise the failure."""
     wait: Delay | None = None
     try:
         wait = run.begin_wait(rung, run.top - rung, run.descent(rung), failure, chosen)
@@ -550,7 +544,6 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun)
 
 
 def resumed(step: ResumeStep, run: ProgramRun) -> Task:
-    """Retry, with a log of answers that each try replays first."""
     log: list[Entry] = []
     once = chain(Chain, None, DoStep(step.effect))
     try:
@@ -560,8 +553,6 @@ def resumed(step: ResumeStep, run: ProgramRun) -> Task:
 
 
 class Again:
-    """An effect that resumes at the failed command when it is performed again."""
-
     __slots__ = ("chain", "log", "ons")
 
     def __init__(self, chain: Chain, log: list[Entry], ons: list[Predicate] | None) -> None:
@@ -578,11 +569,8 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
     """Perform a request within `seconds` on the clock of the interpreter.
 
     The limit applies to each command of the request (see `deadlines.timely`). Inside a handler that
-    has less time left, the request gets that time only.
-
-    Raises:
-        DeadlineExceeded: the deadline passed, even if the attempt has caught the failure, or
-            `seconds` is 0 or less.
+    has less time left, the request gets that time only. It fails with `DeadlineExceeded`, even if
+    the attempt has caught the failure.
     """
     outer = time_around()
     if outer is not None:
@@ -619,12 +607,7 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
 
 
 def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
-    """Perform `effect` if `breaker` admits it, and report the outcome to the breaker.
-
-    Raises:
-        CircuitOpen: the breaker refuses it.
-        Misuse: the breaker is around the effect twice.
-    """
+    """Perform `effect` if `breaker` admits it, and report the outcome to the breaker."""
     if breaker in inside.passed:
         raise guarded_twice()
     probe = 0 if breaker.closed else breaker.admit((yield CLOCK))
@@ -638,9 +621,13 @@ def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
             breaker.fail(probe, (yield CLOCK))
         elif blamed is False:
             settle = breaker.succeed
+            if breaker.rated:
+                breaker.count(False, (yield CLOCK))
         raise
     else:
         settle = breaker.succeed
+        if breaker.rated:
+            breaker.count(False, (yield CLOCK))
         return value
     finally:
         inside.passed = around

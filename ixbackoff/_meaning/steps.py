@@ -33,8 +33,6 @@ Guard: TypeAlias = CircuitBreaker | Gate
 
 
 class Limited:
-    """An effect with a limit of seconds, each time that it is performed."""
-
     __slots__ = ("chain", "seconds")
 
     def __init__(self, chain: Chain, seconds: float) -> None:
@@ -43,8 +41,6 @@ class Limited:
 
 
 class Guarded:
-    """An effect that a circuit breaker or a gate may refuse, each time that it is performed."""
-
     __slots__ = ("chain", "guard")
 
     def __init__(self, chain: Any, guard: Guard) -> None:
@@ -243,7 +239,6 @@ class RetryStep(Step):
         return 0
 
     def on(self, rung: int) -> Any:  # noqa: ARG002
-        """Return the effect that is tried on `rung`."""
         return self.effect
 
 
@@ -293,11 +288,6 @@ def _one_down(rung: Position, step: str) -> Position:
 
 
 def checked_effect(effect: Any) -> Any:
-    """Return `effect`, if it can be tried at a rung.
-
-    Raises:
-        Misuse: `effect` is not a command or an attempt.
-    """
     kind: type = effect.__class__
     if issubclass(kind, Command) and kind is not Delay:
         return effect
@@ -325,13 +315,7 @@ def checked_effect(effect: Any) -> Any:
 
 
 def fresh(task: Any, function: Any) -> Any:
-    """Return `task`, if it is a generator that has not started.
-
-    A stored generator is exhausted at the second try, and would seem to answer `None`.
-
-    Raises:
-        Misuse: `task` is something else.
-    """
+    """Return `task` if it has not started: a stored generator is exhausted at the second try."""
     name = getattr(function, "__name__", function)
     kind: type = task.__class__
     if kind is not GeneratorType:
@@ -348,11 +332,7 @@ def fresh(task: Any, function: Any) -> Any:
 
 
 def known_program(following: object, operator: str, instead: str) -> tuple[Function, Ladder]:
-    """Make the arguments of a step that joins a known program: a function and the program.
-
-    Raises:
-        Misuse: `following` is not a program.
-    """
+    """Make the arguments of a step that joins a known program: a function and the program."""
     if not isinstance(following, Ladder):
         raise Misuse(
             f"{operator} continues with a program, not with {following!r}: use {instead} for that."
@@ -398,7 +378,6 @@ def annotations_read() -> WeakKeyDictionary[FunctionType, tuple[Position, Positi
 
 
 def rungs_of(hint: Any, function: Any) -> tuple[Position, Position]:
-    """Return the rungs in the annotation `hint` of `function`, if it is a `Program`."""
     if isinstance(hint, str):
         written = SimpleNamespace(__annotations__={"return": hint})
         with suppress(Exception):  # a name that only a type checker knows
@@ -418,11 +397,6 @@ def _position(rung: Any) -> Position:
 
 
 def checked_function(function: Any) -> Any:
-    """Return `function`, if it can be called.
-
-    Raises:
-        Misuse: `function` is not callable.
-    """
     if not callable(function):
         raise Misuse(f"{function!r} is not a function: this step takes a function of the value.")
     return function

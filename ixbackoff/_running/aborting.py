@@ -10,15 +10,8 @@ from contextvars import ContextVar
 class Abort:
     """A request to abort concurrent effects, with callbacks that interrupt their handlers.
 
-    >>> abort = Abort()
-    >>> abort.on_request(lambda: print("shut"))
-    >>> abort.request()
-    shut
-    >>> abort.on_request(lambda: print("shut at once"))
-    shut at once
-
     Attributes:
-        requested: whether the request was made.
+        requested: true once the request was made.
     """
 
     __slots__ = ("_callbacks", "requested")
@@ -34,7 +27,6 @@ class Abort:
             self.request()
 
     def request(self) -> None:
-        """Make the request: call every callback once."""
         self.requested = True
         while self._callbacks:
             # IndexError: another thread took the last callback; OSError: a socket was closed

@@ -24,7 +24,6 @@ class Boot(NamedTuple):
 
 @cache
 def boot_id() -> str:
-    """Return the id of the current boot; empty on a system without one."""
     try:
         return BOOT_ID.read_text().strip()
     except OSError:
@@ -32,7 +31,6 @@ def boot_id() -> str:
 
 
 def since_boot() -> Boot:
-    """Read the boot clock; the id is empty on a system without one."""
     try:
         return Boot(boot_id(), time.clock_gettime(time.CLOCK_BOOTTIME))
     except (OSError, AttributeError):

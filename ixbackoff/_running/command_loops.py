@@ -42,7 +42,6 @@ AnyInterpreter: TypeAlias = "Interpreter[Any] | AsyncInterpreter[Any]"
 
 
 def run(program: Ladder, interpreter: Interpreter[Any], how: Defaults) -> Any:
-    """Run a program: return its value, or raise its last failure."""
     check_run(program, interpreter, Interpreter, how)
     state, handlers = ProgramRun(program, how.schedule), interpreter._handlers
     stream = unrolled(program, how, interpreter._in_place, state, observed=True)
@@ -52,7 +51,6 @@ def run(program: Ladder, interpreter: Interpreter[Any], how: Defaults) -> Any:
 
 
 async def run_async(program: Ladder, interpreter: AnyInterpreter, how: Defaults) -> Any:
-    """Do what `run` does, with handlers that may be awaited."""
     check_run(program, interpreter, Interpreter | AsyncInterpreter, how)
     state, handlers = ProgramRun(program, how.schedule), interpreter._handlers
     stream = unrolled(program, how, interpreter._in_place, state, observed=True)
@@ -83,7 +81,6 @@ def alone(stream: Stream, handlers: Handlers, state: ProgramRun) -> Any:
 
 @carries_mark
 async def alone_async(stream: Stream, handlers: Handlers, state: ProgramRun) -> Any:
-    """Do what `alone` does, with handlers that may be awaited."""
     state.mark = mine = [None, 0]
     try:
         begin(mine, state, awaits=True)
@@ -103,13 +100,7 @@ async def alone_async(stream: Stream, handlers: Handlers, state: ProgramRun) -> 
 def check_run(
     program: Ladder, interpreter: AnyInterpreter, kinds: type | UnionType, how: Defaults
 ) -> None:
-    """Check the arguments of a run before its first command.
-
-    Raises:
-        Misuse: the program is open, an argument has the wrong type, a handler is missing, or a
-            ladder without end would not pause.
-        ValueError: `within` is not a finite number or a timedelta.
-    """
+    """Check the arguments of a run before its first command."""
     if program._end:
         raise Misuse(
             f"The program is open, it ends at {name_of(program._end)}: end it with .end(), or "
@@ -133,12 +124,7 @@ def check_run(
 
 
 def check_how(how: Defaults, handlers: Handlers) -> None:
-    """Check the arguments of a run that differ from the defaults.
-
-    Raises:
-        Misuse: an argument has the wrong type, or the handler of `Now` is missing.
-        ValueError: `within` or `longest` is not a number of seconds or a timedelta.
-    """
+    """Check the arguments of a run that differ from the defaults."""
     check_schedule(how.schedule)
     checked_longest(how.longest)
     budget: object = how.budget
@@ -193,7 +179,6 @@ def answering(
 
 
 def answered(stream: Stream, handlers: Handlers) -> Any:
-    """Answer a stream until it ends, and return its value, without awaiting."""
     run = answering(stream, handlers, in_threads_with)
     try:
         run.send(None)
@@ -206,7 +191,6 @@ def answered(stream: Stream, handlers: Handlers) -> Any:
 
 
 def in_threads_with(handlers: Handlers) -> Handler:
-    """Return the handler that performs concurrent effects in threads."""
     from .together import in_threads
 
     def together(command: Together) -> list[Any]:
@@ -216,7 +200,6 @@ def in_threads_with(handlers: Handlers) -> Handler:
 
 
 async def answered_async(stream: Stream, handlers: Handlers) -> Any:
-    """Answer a stream until it ends, and return its value; await handlers."""
     run = answering(stream, handlers, in_tasks_with)
     answer: Any = None
     failure: BaseException | None = None
@@ -254,7 +237,6 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
 
 
 def in_tasks_with(handlers: Handlers) -> Awaited:
-    """Return the handler that performs concurrent effects in tasks."""
     from .together import in_tasks
 
     async def together(command: Together) -> list[Any]:
@@ -264,11 +246,7 @@ def in_tasks_with(handlers: Handlers) -> Awaited:
 
 
 def handler_of(handlers: Handlers, command: Command[Any], together: Any) -> Any:
-    """Return the handler of the nearest base class; `together` makes the default of `Together`.
-
-    Raises:
-        Misuse: no base class has a handler.
-    """
+    """Return the handler of the nearest base class; `together` makes the default of `Together`."""
     if isinstance(command, Together) and Together not in handlers:
         return together(handlers)
     return inherited(handlers, command.__class__)

@@ -51,11 +51,7 @@ def clock() -> Callable[[], float]:
 
 
 async def with_timeout(seconds: float, answer: Awaitable[A]) -> A:
-    """Await `answer`, and cancel it after `seconds`.
-
-    Raises:
-        TimeoutError: `answer` was cancelled.
-    """
+    """Await `answer`; after `seconds` cancel it, and raise `TimeoutError`."""
     asyncio, trio = running()
     if asyncio is not None:
         async with asyncio.timeout(seconds):
@@ -74,9 +70,6 @@ async def all_tasks(
 
     If a task fails, its failure is added to `failures`, and the other tasks are cancelled. A
     cancellation from outside cancels all tasks, and is raised when they have ended.
-
-    Raises:
-        Misuse: neither asyncio nor trio is running.
     """
     asyncio, trio = running()
     if asyncio is not None:

@@ -64,16 +64,7 @@ def log_wait(
     seconds: float,
     logger: Logger | None = None,
 ) -> None:
-    """Log a wait after a failure.
-
-    Args:
-        name: the name of the function or the program.
-        number: the number of the failed try, from 1.
-        of: the greatest number of tries; `None` without end.
-        failure: the failure of that try.
-        seconds: the seconds of the wait.
-        logger: the logger; by default `"ixbackoff"`.
-    """
+    """Log a wait after the try `number`, from 1; `of` is the greatest number of tries."""
     to: Any = logger or default_logger()
     if not to.isEnabledFor(WARNING):
         return
@@ -124,13 +115,7 @@ def log_end(name: str, story: Story, failure: Exception, logger: Logger | None =
 
 
 def described(failure: BaseException) -> str:
-    """Return a failure as one line, with the first note of a handler.
-
-    >>> described(ConnectionResetError("reset by peer"))
-    'ConnectionResetError: reset by peer'
-    >>> described(ConnectionResetError("reset\\nby peer"))
-    'ConnectionResetError: reset by peer'
-    """
+    """Return a failure as one line, with the first note of a handler."""
     text = one_line(failure)
     message = f": {text}" if text else ""
     note = first_note(failure)

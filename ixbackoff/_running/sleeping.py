@@ -49,11 +49,7 @@ SWITCHES = placed("SWITCHES", StateList["Switch"]())
 
 
 def skipped(seconds: float) -> bool:
-    """Pass a wait to the active switches, and return whether there are any.
-
-    Raises:
-        Misuse: a switch forbids waits.
-    """
+    """Pass a wait to the active switches; return whether there are any."""
     switches = [*SWITCHES]
     for switch in [each for each in switches if each.skips] or switches:
         switch.take(seconds)
@@ -86,24 +82,18 @@ def check_loop(seconds: float) -> None:
 
 
 def blocking() -> Callable[[float], object]:
-    """Return the function that sleeps in this thread."""
     if SWITCHES:
         return pause
     return time.sleep if running() == (None, None) else pause_in_loop
 
 
 def pause_in_loop(seconds: float) -> None:
-    """Sleep in a thread that runs an event loop."""
     check_loop(seconds)
     time.sleep(seconds)
 
 
 def awaitable(task: object = None) -> Callable[[float], Awaitable[object]]:
-    """Return the function that sleeps in the event loop of the caller, whose task may be given.
-
-    Raises:
-        Misuse: neither asyncio nor trio is running.
-    """
+    """Return the function that sleeps in the event loop of the caller, whose task may be given."""
     asyncio, trio = running() if task is None else (sys.modules["asyncio"], None)
     library = asyncio or trio
     if library is None:
@@ -120,7 +110,6 @@ def awaitable(task: object = None) -> Callable[[float], Awaitable[object]]:
 
 
 def pause(seconds: float) -> None:
-    """Sleep in this thread, unless a switch takes the wait."""
     if not skipped(seconds):
         time.sleep(seconds)
 

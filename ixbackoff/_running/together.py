@@ -131,7 +131,6 @@ def abortable(stream: Stream, failures: list[BaseException]) -> Stream:
 
 
 async def in_tasks(together: Together, answer: AnswerAsync) -> list[Any]:
-    """Answer each branch in a task of its own; when a branch fails, cancel the others."""
     streams, with_events = branches(together), events_of_parts()
     answers: list[Any] = [None] * len(streams)
     failures: list[BaseException] = []

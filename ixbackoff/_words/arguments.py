@@ -89,13 +89,6 @@ def explain_arguments(names: dict[str, Any], public: Iterable[str]) -> None:
 
 
 def explained(function: Any) -> Any:
-    """Return `function` in a wrapper that explains wrong arguments.
-
-    >>> from ixbackoff import backoff
-    >>> backoff(attempts=5)
-    Traceback (most recent call last):
-    ixbackoff.Misuse: backoff(attempts=5): 5 tries are N4, so write backoff(N4).
-    """
     if is_coroutine_function(function):
 
         @wraps(function)
@@ -132,12 +125,7 @@ SEALED = (("_sealed",), ("_no_instances",))
 
 
 def mistake(function: Any, args: Any, kwargs: dict[str, Any]) -> tuple[str, str]:
-    """Return two texts: the mistake in the arguments of a call, and the advice.
-
-    >>> from ixbackoff import Exponential
-    >>> mistake(Exponential.__init__, (None, 1), {"max": 60})
-    ('Exponential(max=60)', 'write cap=60, the longest wait')
-    """
+    """Return two texts: the mistake in the arguments of a call, and the advice."""
     from inspect import Parameter, signature  # 18 ms
 
     name, takes = shown_name(function), dict(signature(function).parameters)
@@ -179,7 +167,6 @@ def shown_name(function: Any) -> str:
 
 
 def instead(word: str, value: object, name: str, takes: list[str]) -> str:
-    """Return the advice for an argument that a function does not take."""
     retries = "rung" in takes or name in (".replace", ".retry", ".resume", ".retry_with")
     if (word in TRIES or word in RETRIES) and retries and not callable(value):
         return in_rungs(
@@ -204,7 +191,6 @@ def instead(word: str, value: object, name: str, takes: list[str]) -> str:
 
 
 def in_rungs(word: str, value: object, start: str) -> str:
-    """Return the rung of a number of tries, or of retries."""
     waits = value - (word in TRIES) if isinstance(value, int) else -1
     if not 0 <= waits <= DEEPEST:
         return "give a rung, N0 to N20, which is the number of waits: one less than tries"
@@ -239,12 +225,7 @@ def example(function: Any) -> str:
 
 
 def documented(function: Any, argument: str) -> str:
-    """Return what the documentation says of an argument, "" if it says nothing.
-
-    >>> from ixbackoff import Exponential
-    >>> documented(Exponential.__init__, "base")
-    'seconds of the first wait, more than 0'
-    """
+    """Return what the documentation says of an argument, "" if it says nothing."""
     argument = argument.lstrip("*")
     entry = rf"^ +{argument}: (.*?)\.?\s*(?:\n\s*\w+: |\n\n|\Z)"
     found = re.search(entry, documentation(function), re.MULTILINE | re.DOTALL)
@@ -252,13 +233,11 @@ def documented(function: Any, argument: str) -> str:
 
 
 def documentation(function: Any) -> str:
-    """Return the documentation of a function, and of its class."""
     module = sys.modules[function.__module__]
     kind = getattr(module, function.__qualname__.partition(".")[0], None)
     return f"{function.__doc__}\n{kind.__doc__}"
 
 
 def listed(names: list[str]) -> str:
-    """Join names to a list in a sentence."""
     *first, last = names or [""]
     return f"{', '.join(first)} and {last}" if first else last

@@ -30,12 +30,7 @@ def no_attribute(value: Any, name: str) -> Any:
 
 
 def without(kind: type, name: str) -> tuple[str, str]:
-    """Return two texts: the attribute that a class lacks, and the advice.
-
-    >>> from ixbackoff import Program
-    >>> without(Program, "retyr")
-    ('Program has no .retyr', 'write .retry')
-    """
+    """Return two texts: the attribute that a class lacks, and the advice."""
     bases = [base.__name__ for base in kind.__mro__]
     it = "attempt" if "Attempt" in bases else "command"
     said, step = f"{kind.__name__} has no .{name}(...)", name in STEPS

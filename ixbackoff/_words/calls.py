@@ -75,7 +75,6 @@ class Call(Calling[A], Generic[A]):
     __slots__ = ()
 
     def __call__(self) -> A:
-        """Call the function, as a handler of `Call` does."""
         answer: A = self.function(*self.arguments, **dict(self.keywords))
         return answer
 
@@ -91,7 +90,6 @@ class CallAsync(Calling[A], Generic[A]):
     __slots__ = ()
 
     def __call__(self) -> Coroutine[Any, Any, A]:
-        """Call the function, and return its coroutine for the handler to await."""
         coroutine: Coroutine[Any, Any, A] = self.function(*self.arguments, **dict(self.keywords))
         return coroutine
 

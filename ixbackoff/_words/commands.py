@@ -324,11 +324,6 @@ def joined(
     left: Interpreter[Any] | AsyncInterpreter[Any],
     right: Interpreter[Any] | AsyncInterpreter[Any],
 ) -> I_any:
-    """Join two interpreters; where both have a handler, that of `right` is used.
-
-    Raises:
-        Misuse: a handler of one would answer for a generic kind of the other.
-    """
     handlers, in_place = left._handlers, left._in_place
     for kind in right._handlers:
         if _is_generic(kind):
@@ -339,11 +334,7 @@ def joined(
 
 
 def check_apart(kind: type, handlers: Handlers) -> None:
-    """Check that neither one of `handlers` nor a handler of the generic `kind` answers for both.
-
-    Raises:
-        Misuse: a handler would answer for both.
-    """
+    """Check that neither one of `handlers` nor a handler of the generic `kind` answers for both."""
     for other in handlers:
         if issubclass(other, kind) or (_is_generic(other) and issubclass(kind, other)):
             raise Misuse(
@@ -360,16 +351,11 @@ def join(left: Handlers, right: Handlers) -> Handlers:
 
 
 def without(handlers: Handlers, *kinds: type) -> Handlers:
-    """Return a table without the handlers of `kinds` and of their subclasses."""
     return {kind: handler for kind, handler in handlers.items() if not issubclass(kind, kinds)}
 
 
 def inherited(handlers: Handlers, kind: type) -> Any:
-    """Return the handler of the nearest base class of `kind`.
-
-    Raises:
-        Misuse: no base class has a handler, or `kind` is not a kind of command.
-    """
+    """Return the handler of the nearest base class of `kind`."""
     for base in kind.__mro__:
         if base in handlers:
             return handlers[base]
@@ -385,11 +371,6 @@ def inherited(handlers: Handlers, kind: type) -> Any:
 
 
 def without_handlers(kinds: list[type]) -> str:
-    """Return the message about kinds without a handler, with what to join to the interpreter.
-
-    >>> without_handlers([Command])
-    'No handler for Command: join one to the interpreter, interpreter | Command.handled_by(...); live() answers the standard commands.'
-    """  # noqa: E501
     *others, last = [kind.__name__ for kind in kinds]
     named = f"{', '.join(others)} and {last}" if others else last
     joins = " | ".join(f"{kind.__name__}.handled_by(...)" for kind in kinds)

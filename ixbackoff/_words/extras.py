@@ -11,16 +11,7 @@ LIVE = frozenset({"anyio", "httpx2", "obstore", "portalocker"})
 
 @contextmanager
 def needed(by: str, extra: str, packages: Collection[str]) -> Generator[None]:
-    """Name the extra to install if an import in this block fails.
-
-    Args:
-        by: the command or function that needs the package.
-        extra: the extra that the package belongs to.
-        packages: the packages of that extra.
-
-    Raises:
-        ImportError: a package of the extra is missing.
-    """
+    """Name the extra to install if an import of one of its `packages` fails in this block."""
     try:
         yield
     except ImportError as error:

@@ -218,14 +218,8 @@ class NotBefore(float):
 def predicate(on: On) -> Predicate:
     """Make a predicate of `on`, which returns a bool or `NotBefore`.
 
-    >>> predicate((Transient, ConnectionError))(ConnectionRefusedError())
-    True
     >>> predicate([KeyError, lambda failure: "again" in str(failure)])(ValueError("try again"))
     True
-
-    Raises:
-        TypeError: `on` chooses nothing, or exceptions that must never be swallowed, such as
-            `KeyboardInterrupt`.
     """
     kinds, predicates = choices(on)
     if not kinds and predicates[0] in TRUSTED:
@@ -236,12 +230,6 @@ def predicate(on: On) -> Predicate:
 def decided(
     kinds: tuple[type[Exception], ...], predicates: tuple[Predicate, ...], failure: Exception
 ) -> bool | NotBefore:
-    """Return whether the classes or the predicates choose a failure.
-
-    Raises:
-        Misuse: a predicate returned neither a bool nor seconds.
-        ValueError: it returned seconds that are negative or not finite.
-    """
     if isinstance(failure, kinds):
         return True
     for one in predicates:
@@ -262,11 +250,7 @@ def decided(
 
 
 def choices(on: On) -> tuple[tuple[type[Exception], ...], tuple[Predicate, ...]]:
-    """Return the exception classes and the predicates in `on`.
-
-    Raises:
-        TypeError: as `predicate` does.
-    """
+    """Return the exception classes and the predicates in `on`."""
     given: Any = on
     listed: list[Any] = list(given) if isinstance(on, list | tuple) else [given]
     kinds = tuple(choice for choice in listed if _is_exception(choice))
@@ -281,11 +265,7 @@ def choices(on: On) -> tuple[tuple[type[Exception], ...], tuple[Predicate, ...]]
 
 
 def checked_predicate(function: P) -> P:
-    """Return `function`, if its result can be taken for a bool.
-
-    Raises:
-        Misuse: `function` is a coroutine or generator function, whose results are always true.
-    """
+    """Return `function`, unless its result is always true, as that of a coroutine function."""
     if code_flags(function) & (CO_COROUTINE | GENERATORS):
         raise Misuse(
             f"{function!r} is not a predicate: it returns a coroutine or a generator, which is "
@@ -302,11 +282,6 @@ def _is_exception(kind: Any) -> bool:
 
 
 def checked_retry_after(retry_after: float | None) -> float | None:
-    """Return `retry_after`.
-
-    Raises:
-        ValueError: `retry_after` is negative, not finite or not a number.
-    """
     if retry_after is not None and not finite(retry_after) >= 0:
         raise ValueError(f"retry_after={retry_after!r}: give seconds, 0 or more, or None.")
     return retry_after

@@ -20,23 +20,13 @@ class StateList(list[T]):
 
 
 def placed(name: str, state: T) -> T:
-    """Name the place of `state`, and return it.
-
-    >>> import pickle
-    >>> from ixbackoff._limits.nesting import RUNNING
-    >>> pickle.loads(pickle.dumps(RUNNING)) is RUNNING
-    True
-    """
+    """Name the place of `state`, and return it."""
     PLACES[name] = state
     return state
 
 
 def place_of(state: Any) -> tuple[Any, tuple[str]]:
-    """Return how `state` is unpickled, for `copyreg`.
-
-    Raises:
-        TypeError: it belongs to somebody else.
-    """
+    """Return how `state` is unpickled, for `copyreg`."""
     for name, one in PLACES.items():
         if one is state:
             return at_place, (name,)
@@ -44,7 +34,6 @@ def place_of(state: Any) -> tuple[Any, tuple[str]]:
 
 
 def at_place(name: str) -> Any:
-    """Return the state of this process at a place."""
     return PLACES[name]
 
 

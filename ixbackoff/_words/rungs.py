@@ -197,11 +197,6 @@ def position(rung: Rung[R_rung]) -> int:
 
 
 def name_of(position: int) -> str:
-    """Return the name of the rung at a position.
-
-    >>> name_of(3), name_of(ENDLESS)
-    ('N3', 'FOREVER')
-    """
     return "FOREVER" if position == ENDLESS else f"N{position}"
 
 

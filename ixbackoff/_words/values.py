@@ -40,12 +40,7 @@ class Value:
 
 
 def fields_of(value: object) -> dict[str, object]:
-    """Return the attributes of an object that are set, by their names.
-
-    >>> from ixbackoff import Exponential
-    >>> fields_of(Exponential(0.5))
-    {'base': 0.5, 'factor': 2.0, 'cap': None}
-    """
+    """Return the attributes of an object that are set, by their names."""
     names = [name for kind in reversed(value.__class__.__mro__) for name in slots_of(kind)]
     slotted = {name: getattr(value, name) for name in names if hasattr(value, name)}
     return slotted | getattr(value, "__dict__", {})

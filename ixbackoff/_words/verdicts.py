@@ -189,13 +189,11 @@ def chooses(on: Predicate, failure: Exception) -> Any:
 
 
 def recorded(failure: BaseException) -> Recorded | None:
-    """Return the judgement that was decoded with a failure, or `None`."""
     found: Recorded | None = failure.__dict__.get(RECORDED)
     return found
 
 
 def raised_name(failure: Exception) -> str:
-    """Return the name of the class that was raised."""
     known = recorded(failure)
     return failure.__class__.__qualname__ if known is None else known.name
 
@@ -230,11 +228,7 @@ def seconds_asked(verdict: Verdict) -> float | None:
 
 
 def asked_for(failure: Any) -> float:
-    """Return the seconds that the service asked to be left alone; 0 if it did not ask.
-
-    Raises:
-        ValueError: as `retry_after` does.
-    """
+    """Return the seconds that the service asked to be left alone; 0 if it did not ask."""
     return retry_after(failure) or 0.0
 
 
@@ -252,7 +246,6 @@ def judge_of(kind: type[Exception]) -> Judge:
 
 
 def forget() -> None:
-    """Clear the cache."""
     FOUND.clear()
     SILENT.clear()
     FORGOTTEN[0] += 1

@@ -90,7 +90,6 @@ class Throw(Command[Never]):
 
 
 def throw(command: Throw) -> Never:
-    """Raise the error of a command: the handler of `Throw`."""
     __tracebackhide__ = True
     try:
         raise command.error

@@ -511,7 +511,6 @@ def at(rung: Rung[I]) -> Program[I, I, None, Never]:
 
 
 def at_with(rung: Rung[I], defaults: Defaults) -> Program[I, I, None, Never]:
-    """Begin a program with defaults for its run."""
     return ladder(UNTYPED, position(rung), defaults)
 
 

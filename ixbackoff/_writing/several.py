@@ -214,11 +214,6 @@ def is_one_effect(given: object) -> bool:
 def checked_effects(
     name: str, effects: Iterable[CommandOrAttempt[E, A]]
 ) -> tuple[CommandOrAttempt[E, A], ...]:
-    """Return `effects` as a tuple.
-
-    Raises:
-        Misuse: `effects` is not a list of commands and attempts.
-    """
     if is_one_effect(effects) or not isinstance(effects, Iterable):
         raise Misuse(f"{name}({effects!r}): give a list of commands and attempts.")
     return tuple(checked_effect(effect) for effect in effects)

@@ -29,7 +29,6 @@ def name_all(
 
 
 def kinds_of(program: Ladder) -> Iterator[type]:
-    """Yield the kinds of commands in a program that are known before it runs."""
     for part in parts(program):
         kind: type = part.__class__
         if kind in (Limited, Guarded):

@@ -11,11 +11,11 @@ from .._words.commands import Command, raisable
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Together
 from ..schedules.timings import After, Timing
-from .clients import Join
 from .environment import Done, Environment, Running
 from .performers import NOT_YET, Branches, Inside, TaskPerformer
 from .retries import Retrying, Tried, as_attempt, task_of
 from .services.service import Serving
+from .stream_clients import Join
 
 
 class AttemptRetrying(Retrying):

@@ -12,7 +12,7 @@ from typing import Any
 from .._limits.breakers import CircuitBreaker, checked_breaker
 from .._limits.budgets import RetryBudget
 from .._limits.deadlines import LEFT
-from .._limits.nesting import OVER, RUNNING
+from .._limits.nesting import OVER, RUNNING, this_thread
 from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
 from .._meaning.runs import ProgramRun
@@ -21,13 +21,13 @@ from .._running.traces import Performed
 from .._words.commands import Misuse, Stream
 from ..schedules.timings import Timing
 from .attempt_clients import AttemptRetrying
-from .clients import Client
 from .command_clients import CommandRetrying
 from .environment import Environment, Running, checked_budget, checked_program, standard
 from .event_queue import Events
 from .outcomes import Outcome, Second
 from .retries import Retrying, tried
 from .services.service import Served, Service, Serving
+from .stream_clients import Client
 
 SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""
@@ -96,7 +96,7 @@ class Simulator:
         running: list[Running] = []
         numbers = count(clients)
         try:
-            with seldom_collected():
+            with simulating():
                 self.plan_outages(stops)
                 running.extend(map(made, range(clients)))
                 self.plan_arrival(self.arrivals, made, numbers)
@@ -216,10 +216,13 @@ class Simulator:
 
 
 @contextmanager
-def seldom_collected() -> Generator[None]:
-    before = gc.get_threshold()
+def simulating() -> Generator[None]:
+    """Let the garbage collector run seldom in this block, and call no observers."""
+    before, thread = gc.get_threshold(), this_thread()
+    notifying, thread.notifying = thread.notifying, True
     gc.set_threshold(*SELDOM)
     try:
         yield
     finally:
         gc.set_threshold(*before)
+        thread.notifying = notifying

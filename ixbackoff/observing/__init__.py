@@ -1,6 +1,6 @@
 """Observers, which receive the events of programs, functions and blocks as they run."""
 
-from .._limits.events import Answered, Began, Ended, Event, Issued, Run, WaitBegan
+from .._limits.events import Answered, Began, BreakerChanged, Ended, Event, Issued, Run, WaitBegan
 from .._limits.nesting import tries_so_far
 from .._limits.observers import Observer, observe, observed
 from .._words.arguments import explain_arguments
@@ -12,6 +12,7 @@ from .structlog import structlog_observer
 __all__ = [
     "Answered",
     "Began",
+    "BreakerChanged",
     "Ended",
     "Event",
     "Issued",
@@ -33,6 +34,7 @@ explain_arguments(globals(), ("observe", "observed", "story"))
 for _public in (
     Answered,
     Began,
+    BreakerChanged,
     Ended,
     Issued,
     Observer,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._limits.events import Answered, Began, Ended, Event, Issued, WaitBegan
+from .._limits.events import Answered, Began, BreakerChanged, Ended, Event, Issued, WaitBegan
 from .._limits.observers import Observer
+from .._meaning.names import name_of_part
 from .._words.extras import needed
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ def opentelemetry_observer(
 
     - The span of a run has the name of the run, an event for each wait, and the attributes
       `ixbackoff.outcome`, `ixbackoff.tries`, `ixbackoff.wait_count` and `ixbackoff.wait_seconds`.
-    - The span of a command is current while its handler runs, so the spans that the handler makes
-      are its children. It has `ixbackoff.resend_count`, the number of waits before it.
+    - The span of a command has the name of its function or of its class. It is current while its
+      handler runs, so the spans that the handler makes are its children. It has
+      `ixbackoff.resend_count`, the number of waits before it.
     - `ixbackoff.run.duration` is a histogram of the seconds of runs, with their waits, and
       `ixbackoff.retries` counts the waits after a failure.
 
@@ -90,6 +92,8 @@ class Spans:
                 self._wait(event)
             case Ended():
                 self._end(event)
+            case BreakerChanged():
+                pass  # it belongs to no run
 
     def _begin(self, event: Issued) -> Current:
         from opentelemetry import context
@@ -99,7 +103,7 @@ class Spans:
         nested = context.get_value(KEY) == number  # inside another command, an `all_of`
         around = context.get_current() if nested else set_span_in_context(self._runs[number])
         span = self._tracer.start_span(
-            event.command.__class__.__name__,
+            name_of_part(event.command) or event.command.__class__.__name__,
             context=around,
             attributes={"ixbackoff.resend_count": event.run.wait_count},
         )

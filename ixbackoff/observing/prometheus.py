@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 
 def prometheus_observer(registry: CollectorRegistry | None = None) -> Observer:
-    """Make an observer that counts runs, retries and the seconds of waits.
+    """Make an observer that counts runs, retries and the seconds of waits, and measures runs.
 
     - `ixbackoff_runs_total{run, outcome}`: runs that have ended, by the reason.
     - `ixbackoff_retries_total{run, error_type}`: waits after a failure, by its class.
+    - `ixbackoff_run_seconds{run}`: a histogram of the seconds of runs, with their waits.
     - `ixbackoff_waited_seconds_total{run}`: the seconds of all waits, counted when they begin.
 
     Make one for each registry: a registry takes each name once.
@@ -34,21 +35,23 @@ def prometheus_observer(registry: CollectorRegistry | None = None) -> Observer:
         ValueError: the registry has such counters already.
     """
     with needed("prometheus_observer", "prometheus", {"prometheus_client"}):
-        from prometheus_client import REGISTRY, Counter
+        from prometheus_client import REGISTRY, Counter, Histogram
     into = REGISTRY if registry is None else registry
     runs = Counter("ixbackoff_runs", "Runs that have ended.", ("run", "outcome"), registry=into)
     retries = Counter(
         "ixbackoff_retries", "Waits after a failure.", ("run", "error_type"), registry=into
     )
     waited = Counter("ixbackoff_waited_seconds", "Seconds of all waits.", ("run",), registry=into)
+    seconds = Histogram("ixbackoff_run_seconds", "Seconds of runs.", ("run",), registry=into)
 
     def observer(event: Event) -> None:
-        name = event.run.name
         if isinstance(event, WaitBegan):
+            name = event.run.name
             if event.failure is not None:
                 retries.labels(name, event.failure.__class__.__qualname__).inc()
             waited.labels(name).inc(event.seconds)
         elif isinstance(event, Ended):
-            runs.labels(name, event.reason).inc()
+            runs.labels(event.run.name, event.reason).inc()
+            seconds.labels(event.run.name).observe(event.seconds)
 
     return observer

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._limits.events import Ended, Event, Run, WaitBegan
+from .._limits.events import BreakerChanged, Ended, Event, Run, WaitBegan
 from .._limits.observers import Observer
 from .._words.extras import needed
 
 
 def structlog_observer(logger: Any = None) -> Observer:
-    """Make an observer that logs waits after failures, and runs that fail, as warnings.
+    """Make an observer that logs, as warnings, waits after failures, failed runs and breakers.
 
     Each line has the name and the id of its run, so the lines of one run can be found.
 
@@ -33,11 +33,13 @@ def structlog_observer(logger: Any = None) -> Observer:
         to.warning(what, **named, **details, failure=repr(failure))
 
     def observer(event: Event) -> None:
-        run = event.run
-        if isinstance(event, WaitBegan) and event.failure is not None:
+        if isinstance(event, BreakerChanged):
+            to.warning("circuit breaker", breaker=event.name, state=event.state)
+        elif isinstance(event, WaitBegan) and event.failure is not None:
             details = {"rung": event.rung, "seconds": event.seconds}
-            warn("waits", run, event.failure, details)
+            warn("waits", event.run, event.failure, details)
         elif isinstance(event, Ended) and event.failure is not None:
+            run = event.run
             waits = {"wait_count": run.wait_count, "wait_seconds": run.wait_seconds}
             warn("ended", run, event.failure, {"reason": event.reason, **waits})
 

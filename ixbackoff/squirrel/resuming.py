@@ -164,12 +164,12 @@ class Runs:
 
     def observe(self, event: Event) -> None:
         """Show a wait, with its remaining seconds if another process began it."""
-        run = event.run.id
-        if not isinstance(run, str):
+        if not isinstance(event, Began | WaitBegan) or not isinstance(event.run.id, str):
             return
+        run = event.run.id
         if isinstance(event, Began):
             self._performed[run] = None
-        if isinstance(event, WaitBegan):
+        else:
             begun = self._open_wait(run)
             rest = None if begun is None else left(begun, time.time())
             if rest is None or rest > SHORT:

@@ -72,7 +72,7 @@ FLOORS = (
     ("_functions",),
     ("_commandline",),
     ("__init__",),
-    ("known", "live", "observing", "testing", "plotting", "durable"),
+    ("known", "clients", "live", "observing", "testing", "plotting", "durable"),
     ("fleet", "squirrel"),
     ("_door",),
     ("__main__",),

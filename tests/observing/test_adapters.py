@@ -104,13 +104,23 @@ def samples(registry: CollectorRegistry) -> set[str]:
     return {line for line in text if not line.startswith("#") and "_created" not in line}
 
 
+def seconds_of_runs(lines: set[str]) -> set[str]:
+    return {line for line in lines if line.startswith("ixbackoff_run_seconds")}
+
+
 def test_prometheus() -> None:
     registry = CollectorRegistry()
     with observed(prometheus_observer(registry)):
         fetch_twice_and_fail()
         with sleeps():
             at(N1).do(Log("begin")).wait().do(Log("look")).named("look").run(live())
-    assert samples(registry) == {
+    lines = samples(registry)
+    assert {
+        'ixbackoff_run_seconds_count{run="fetch"} 2.0',
+        'ixbackoff_run_seconds_bucket{le="0.5",run="fetch"} 2.0',
+        'ixbackoff_run_seconds_count{run="look"} 1.0',
+    } < seconds_of_runs(lines)
+    assert lines - seconds_of_runs(lines) == {
         'ixbackoff_runs_total{outcome="well",run="fetch"} 1.0',
         'ixbackoff_runs_total{outcome="not worth another try",run="fetch"} 1.0',
         'ixbackoff_runs_total{outcome="well",run="look"} 1.0',
@@ -238,7 +248,7 @@ def test_what_a_handler_calls_is_a_child_of_its_command(telemetry: Telemetry) ->
     spans = {span.context.span_id: span for span in finished}
     inner = telemetry.named("http")
     parents = Counter(spans[span.parent.span_id].name for span in inner)
-    assert parents == {"Call": 2, "Block": 1, "CallAsync": 4}
+    assert parents == {"ask": 2, "Block": 1, "ask_async": 4}
     commands = [spans[span.parent.span_id] for span in inner]
     assert len({command.parent.span_id for command in commands}) == 7, "each in its own run"
 
@@ -285,7 +295,8 @@ def test_spans_end_when_a_run_is_cancelled(telemetry: Telemetry) -> None:
 
     with observed(telemetry.observer):
         asyncio.run(main())
-    [command], [run] = telemetry.named("CallAsync"), telemetry.named("slow")
+    command, run = telemetry.named("slow")
+    assert command.parent.span_id == run.context.span_id
     assert run.attributes["ixbackoff.outcome"] == "cancelled"
     assert command.attributes["error.type"] == "asyncio.exceptions.CancelledError"
 

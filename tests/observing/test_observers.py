@@ -39,6 +39,7 @@ from ixbackoff.live import live
 from ixbackoff.observing import (
     Answered,
     Began,
+    BreakerChanged,
     Ended,
     Event,
     Issued,
@@ -68,6 +69,7 @@ every_way = pytest.mark.parametrize("way", EVERY_WAY.values(), ids=EVERY_WAY)
 
 def said(event: Event) -> tuple[Any, ...]:
     """What an event says, without what differs from run to run and from way to way."""
+    assert not isinstance(event, BreakerChanged)
     run = (event.run.name, event.run.tries, event.run.wait_count, event.run.wait_seconds)
     failure = None if isinstance(event, Began | Issued) else repr(event.failure)
     match event:
@@ -435,6 +437,7 @@ def test_events_are_values() -> None:
     with observed(recorder):
         backoff(N1).call(pow, 2, 5)
     began, issued, *_ = recorder.events
+    assert isinstance(began, Began)
     run = began.run
     same = (
         Began(run),

@@ -58,6 +58,7 @@ def test_no_link_inside_is_dead(site: Path) -> None:
 
 MODULES = {
     "ixbackoff": (),
+    "ixbackoff.clients": (),
     "ixbackoff.durable": (),
     "ixbackoff.fleet": (),
     "ixbackoff.known": (),

@@ -19,6 +19,7 @@ from ixbackoff import (
     CircuitBreaker,
     CircuitOpen,
     Constant,
+    Delay,
     NotReady,
     Throttled,
     at,
@@ -26,9 +27,12 @@ from ixbackoff import (
     call,
     plan,
 )
+from ixbackoff._meaning.defaults import Defaults
 from ixbackoff.fleet import instantly, simulate
 from ixbackoff.observing import Ended, observed, story
 from ixbackoff.testing import Virtual, always, answers, no_waits
+
+from ..support.durable.journals import Memory, durably
 
 DAY = "ixbackoff: not tried again: the service asks for 86400 s, longest is 60 s"
 
@@ -160,3 +164,23 @@ def test_a_client_of_a_fleet_ends_at_once_too() -> None:
         service = instantly(Call.handled_by(always(Throttled(86_400))))
         done = simulate(program, service, clients=1, seconds=10, think=4)
         assert done.gave_up > 0
+
+
+def test_a_durable_run_ends_at_once_too_and_when_it_is_replayed() -> None:
+    program = backoff(N3, longest=60).program(print)
+    asked: list[object] = []
+
+    def ask(command: Call[Any]) -> None:
+        asked.append(command)
+        raise Throttled(86_400)
+
+    journal = Memory()
+    for _ in range(2):
+        with pytest.raises(Throttled) as caught:
+            durably(program, Call.handled_by(ask) | Delay.handled_by(print), Defaults(), journal)
+        assert caught.value.__notes__ == [
+            DAY,
+            "ixbackoff: tries: 1, waits: 0, 0 s in all",
+        ]
+        journal = Memory(journal.kept)
+    assert len(asked) == 1

@@ -46,6 +46,10 @@ OPTIONS = {
         "Write within=30, or a timedelta",
     ),
 }
+OF_SECONDS = ("within", "longest", "each")
+for _name in OF_SECONDS[1:]:
+    _code, _sentence, _fix = OPTIONS["within"]
+    OPTIONS[_name] = _code, _sentence.replace("within", _name), _fix.replace("within", _name)
 SCHEDULES = {"Exponential", "Constant", "Fibonacci", "Listed", "Computed", "Schedule"}
 SHORTENING = {
     *("FullJitter", "EqualJitter", "DecorrelatedJitter", "RawNormalJitter", "NormalJitter"),
@@ -68,6 +72,8 @@ def option(parsed: Parsed) -> Explanation | None:
     if parsed.sort == "argument" and parsed.method not in TAKES_OPTIONS:
         return None
     name = option_of(parsed)
+    if name in OF_SECONDS and parsed.argument in OF_SECONDS:
+        name = parsed.argument  # their types are the same
     if name is None or (parsed.argument in OPTIONS and parsed.argument != name):
         return None
     return wrong_option(name, parsed.it)

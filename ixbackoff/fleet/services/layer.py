@@ -17,9 +17,9 @@ from ..._words.rungs import Nat, Z
 from ..._writing.programs import Program
 from ...schedules.kinds import powers_of_two
 from ...schedules.timings import Timing
-from ..clients import Client
 from ..environment import Environment, checked_budget, checked_program, standard
 from ..event_queue import Events
+from ..stream_clients import Client
 from .service import Forwarding, Request, Service, Serving
 
 A = TypeVar("A")

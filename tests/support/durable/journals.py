@@ -13,7 +13,16 @@ from ixbackoff._meaning.defaults import Defaults
 from ixbackoff._running.command_loops import AnyInterpreter
 from ixbackoff.durable.journal import Entry, Make, MakeAsync, Parked, after
 from ixbackoff.durable.performing import run_durably
-from ixbackoff.observing import Answered, Began, Ended, Event, Issued, WaitBegan, observed
+from ixbackoff.observing import (
+    Answered,
+    Began,
+    BreakerChanged,
+    Ended,
+    Event,
+    Issued,
+    WaitBegan,
+    observed,
+)
 
 SEED = 7
 
@@ -103,6 +112,8 @@ def told(event: Event) -> tuple[Any, ...]:
                 event.run.wait_count,
                 event.run.wait_seconds,
             )
+        case BreakerChanged():
+            return ("breaker", event.state)
 
 
 def outcome_of(run: Callable[[], Any]) -> Outcome:

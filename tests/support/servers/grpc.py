@@ -47,7 +47,10 @@ class Calls(NamedTuple):
 
 
 class Handler(grpc.GenericRpcHandler):  # type: ignore[misc]
-    """Ends `/nuts/UNAVAILABLE` with that status; `hang`, `crash`, `large` and `stream` say it."""
+    """Ends `/nuts/UNAVAILABLE` with that status; `hang`, `crash`, `large` and `stream` say it.
+
+    `/nuts/UNAVAILABLE.2` ends with that status twice, and then well.
+    """
 
     def __init__(self, calls: Calls, stopped: Event) -> None:
         self.calls = calls
@@ -64,9 +67,10 @@ class Handler(grpc.GenericRpcHandler):  # type: ignore[misc]
                 raise ArithmeticError
             if name == "large":
                 return b"x" * 5_000_000
-            if name in CODES:
+            code, _, times = name.partition(".")
+            if code in CODES and (not times or self.calls.called.count(name) <= int(times)):
                 context.set_trailing_metadata(tuple(self.calls.metadata))
-                context.abort(CODES[name], SAID)
+                context.abort(CODES[code], SAID)
             return request
 
         def stream(request: bytes, context: Any) -> Generator[bytes]:

@@ -34,7 +34,16 @@ from ixbackoff import (
     do,
 )
 from ixbackoff.live import live
-from ixbackoff.observing import Answered, Began, Ended, Event, Issued, WaitBegan, observed
+from ixbackoff.observing import (
+    Answered,
+    Began,
+    BreakerChanged,
+    Ended,
+    Event,
+    Issued,
+    WaitBegan,
+    observed,
+)
 from ixbackoff.schedules import Constant
 
 AT_ONCE = Constant(0)
@@ -79,6 +88,7 @@ class Recorder:
         for event in self.events:
             if isinstance(event, Began):
                 open_runs.add(event.run.id)
+            assert not isinstance(event, BreakerChanged)
             assert event.run.id in open_runs, "nothing is told of a run before it or after it"
             if isinstance(event, Ended):
                 open_runs.discard(event.run.id)
