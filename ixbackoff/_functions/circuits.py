@@ -33,15 +33,15 @@ def guarded(function: Any, awaits: bool, breaker: CircuitBreaker) -> Any:
 
     probe: Any = probed_async if awaits else probed
 
-    if breaker.rated:
-        return lambda *args, **kwargs: probe(args, kwargs)
+    def rated(*args: Any, **kwargs: Any) -> Any:
+        return probe(args, kwargs)
 
     def tried(*args: Any, **kwargs: Any) -> Any:
         if breaker.closed:
             return function(*args, **kwargs) if kwargs else function(*args)
         return probe(args, kwargs)
 
-    return tried
+    return rated if breaker.rated else tried
 
 
 def reported(descent: Callable[[], After], awaits: bool, breaker: CircuitBreaker) -> Any:

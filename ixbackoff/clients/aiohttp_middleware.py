@@ -28,8 +28,7 @@ def middleware(backoff: Backoff[Any]) -> ClientMiddlewareType:
     >>> options = {"middlewares": [middleware(backoff(N3, within=30))]}  # of a ClientSession
 
     Args:
-        backoff: a backoff without `until` and `stop`; `within` is the seconds until the last answer
-            begins.
+        backoff: a backoff without `until`; `within` is the seconds until the last answer begins.
 
     Raises:
         ImportError: aiohttp is not installed.
