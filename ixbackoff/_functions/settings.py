@@ -63,8 +63,7 @@ class Settings(Defaults):
 
     @property
     def defaults(self) -> Defaults:
-        limits = (self.within, self.budget, self.breaker, self.stop, self.longest, self.nested)
-        return Defaults(self.schedule, *limits)
+        return Defaults(*[getattr(self, name) for name in Defaults.__slots__])
 
     @property
     def chosen(self) -> On:

@@ -19,38 +19,31 @@ class Gate(ABC):
     """A decision when a try may begin, and what its outcome means for the next ones.
 
     Derive from it for a rule that `Limiter` and `Throttle` do not have. A gate is a function of the
-    time and of the outcomes that it hears: no thread or task waits in it, holds it or is woken by
-    it. So one object serves threads, tasks of any event loop, virtual time and simulated clients.
-    Its methods must be quick, and threads may call them at the same time.
+    time and of the outcomes that it hears: no thread or task waits in it or is woken by it. So one
+    object serves threads, tasks, virtual time and simulated clients. Its methods must be quick, and
+    threads may call them concurrently. All times are seconds on the interpreter's clock (`Now`).
 
     `run`, `run_async` and `backoff` take gates as `through`; `do(effect).through(gate)` is for
     programs that ask several services. A try that has to wait for its turn stands in line. That is
-    not a wait of the ladder: it takes no rung, and a deadline or `enter` bounds it. A try that the
-    gate refuses fails with `Crowded`, and waits on its ladder like any failed try.
+    not a wait of the ladder: it takes no rung, and the gate and every deadline bound it. A try that
+    the gate refuses fails with `Crowded`, and waits on its ladder like any failed try.
 
-    >>> from ixbackoff import N0, Call, Crowded, Gate, at, call
+    >>> from ixbackoff import N1, Call, Crowded, Gate, at, call
     >>> from ixbackoff.testing import Virtual, always
-    >>> class OnlyOnce(Gate):
-    ...     passed = 0
+    >>> class OpensAt(Gate):
+    ...     def __init__(self, opens: float) -> None:
+    ...         self.opens = opens
     ...     def enter(self, now: float, came: float, until: float) -> float:
-    ...         if self.passed:
-    ...             raise Crowded(why="one try has passed")
-    ...         self.passed += 1
+    ...         if now < self.opens:
+    ...             raise Crowded(self.opens - now)
     ...         return now
-    >>> once, world = OnlyOnce(), Virtual(Call.handled_by(always("page")))
-    >>> at(N0).do(call(print)).run(world.interpreter, through=once)
-    'page'
-    >>> at(N0).do(call(print)).run(world.interpreter, through=once)
-    Traceback (most recent call last):
-    ixbackoff.Crowded: not asked: one try has passed
-    ixbackoff: tries: 1, waits: 0, 0 s in all
-
-    All times are seconds on the interpreter's clock (`Now`).
+    >>> world = Virtual(Call.handled_by(always("page")))
+    >>> at(N1).retry(call(print)).run(world.interpreter, through=OpensAt(9)), world.waits
+    ('page', [9.0])
 
     Attributes:
-        timed: whether `hear` needs the time at which a try succeeded. Without it, `now` of a
-            success is the time at which the try began.
-        longest: the longest time that a try can stand in line, for plans; by default without limit.
+        timed: whether `hear` needs the time at which a try succeeded, not only when it began.
+        longest: the seconds that a try can stand in line at most, for plans.
     """
 
     timed: bool = True
@@ -63,29 +56,20 @@ class Gate(ABC):
         Args:
             now: the time.
             came: the time at which the try came to the gate.
-            until: the deadline of the try, `inf` without one. If its turn is not before that, raise
-                `Crowded` and reserve no turn.
+            until: the deadline of the try: refuse it, and reserve nothing, if its turn is later.
 
         Raises:
             Crowded: the try is refused.
         """
 
     def turn(self, turn: float, now: float, came: float, until: float) -> float:  # noqa: ARG002
-        """Return the time at which a try may begin that has stood in line until its `turn`.
-
-        By default that is `now`. Return a later time if the gate has closed in the meantime.
-
-        Raises:
-            Crowded: the try is refused; `leave` is called.
-        """
+        """Return as `enter` does, when a try has stood in line until `turn`; by default `now`."""
         return now
 
     def answer(self, value: object) -> None:  # noqa: B027
         """Take the answer of a try that succeeded; `hear` follows."""
 
-    def hear(  # noqa: B027
-        self, failure: Exception | None, now: float, began: float
-    ) -> None:
+    def hear(self, failure: Exception | None, now: float, began: float) -> None:  # noqa: B027
         """Take the outcome of a try that began at `began`: its failure, `None` for a success."""
 
     def leave(self, now: float) -> None:  # noqa: B027
@@ -93,20 +77,10 @@ class Gate(ABC):
 
 
 def checked_gates(name: str, given: object) -> tuple[Gate, ...]:
-    """Return gates as a tuple, outermost first.
-
-    Raises:
-        Misuse: `given` is not a gate, or a sequence of distinct gates.
-    """
-    gates: list[Any] = [given] if isinstance(given, Gate) else []
-    if isinstance(given, Sequence):
-        gates = list(given)
-    wrong = [gate for gate in gates if not isinstance(gate, Gate)]
-    if wrong or (not gates and given != ()):
-        raise Misuse(
-            f"{name}={(wrong or [given])[0]!r} is not a gate: give a Limiter(...), a Throttle(), "
-            "or another Gate."
-        )
+    gates: list[Any] = list(given) if isinstance(given, Sequence) else [given]
+    for gate in gates:
+        if not isinstance(gate, Gate):
+            raise Misuse(f"{name}={gate!r} is not a gate: give a Limiter(...) or another Gate.")
     return tuple(gates)
 
 
@@ -118,7 +92,6 @@ def deadline_of(limits: Sequence[Limit], now: float) -> float:
 
 
 def too_late(turn: float, now: float, until: float) -> Crowded:
-    """Return the refusal of a try whose turn is not before its deadline."""
     wait, left = turn - now, max(until - now, 0.0)
     return Crowded(wait, f"the turn of a try comes in {wait:g} s, and {left:g} s are left")
 

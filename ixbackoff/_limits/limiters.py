@@ -90,17 +90,13 @@ class Limiter(Gate):
     def learning(*, line: float | timedelta, most: float | None = None) -> Limiter:
         """Make a limiter that learns its rate, for a service that throttles without Retry-After.
 
-        The first `Throttled` sets the rate to 0.7 of the measured one. Then it grows as in CUBIC:
-        quickly to the old rate, slowly around it, and quickly again. It is at least 0.5 a second,
-        and at most twice the measured rate. The numbers are those of botocore's adaptive mode
-        (`botocore/retries/adaptive.py`).
+        `Throttled` sets the rate to 0.7 of the measured one, but to 0.5 a second at least. Then it
+        grows as in CUBIC, with the numbers of botocore (`botocore/retries/adaptive.py`), up to
+        `most` tries per second and to twice the measured rate. It is slow to learn if `line` is
+        long: a try keeps the turn that it was given.
 
         >>> Limiter.learning(line=20)
         <Limiter: learns its rate, 20 s in line at most>
-
-        Args:
-            line: the longest time in line, in seconds or as a `timedelta`.
-            most: the greatest rate, in tries per second; also until something is learned.
         """
         made = Limiter(most, line=line)
         made._own = made._learning = True
@@ -113,11 +109,8 @@ class Limiter(Gate):
             own = max(self._next, now)
             turn = max(own - self._burst * self._each, self._opens, now)
             if turn - came > self.longest:
-                raise Crowded(
-                    turn - now,
-                    f"the turn of a try comes in {turn - now:g} s, and it stands in line for "
-                    f"{self.longest:g} s at most",
-                )
+                why = f"the turn of a try comes in {turn - now:g} s, and it stands in line for "
+                raise Crowded(turn - now, f"{why}{self.longest:g} s at most")
             if turn >= until:
                 raise too_late(turn, now, until)
             self._now = now

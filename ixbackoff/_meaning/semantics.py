@@ -636,23 +636,14 @@ def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
 
 
 def guards_of(how: Defaults) -> tuple[Guard, ...] | None:
-    """Return the gates and the circuit breaker of a run; `None` without any."""
     gates: tuple[Guard, ...] = checked_gates("through", () if how.through is None else how.through)
     return (gates if how.breaker is None else (*gates, how.breaker)) or None
 
 
 def through(effect: Any, gate: Gate, inside: InAttempt) -> Task:
-    """Stand in line at `gate`, perform `effect`, and report the outcome to the gate, once.
-
-    Raises:
-        Crowded: the gate refuses the try, or its turn is not before its deadline.
-        Misuse: the gate is around the effect twice.
-    """
+    """Stand in line at `gate`, perform `effect`, and report the outcome to the gate, once."""
     if gate in inside.passed:
-        raise Misuse(
-            "A try goes through one gate twice, so it would count twice: put it through once, "
-            "where the service is asked or where the program is run."
-        )
+        raise Misuse("A try goes through one gate twice, so it would count twice: let it go once.")
     replays = inside.ons is not None
     now = came = yield PASSAGE if replays else CLOCK
     if now is None:

@@ -124,26 +124,20 @@ class CircuitOpen(Transient):
 class Crowded(Transient):
     """The service was not asked: a `Gate`, such as a `Limiter`, refused the try.
 
-    >>> str(Crowded(30))
-    'not asked: the turn of a try comes in 30 s'
+    >>> str(Crowded(30)), str(Crowded(why="the line is full"))
+    ('not asked: the turn of a try comes in 30 s', 'not asked: the line is full')
 
     Args:
         retry_after: the seconds until the gate would let a try through, or `None` if unknown.
         why: the reason, for the message.
-
-    Raises:
-        ValueError: `retry_after` is negative or not finite.
     """
 
     def __init__(self, retry_after: float | None = None, why: str = "") -> None:
         super().__init__(retry_after, why, retry_after=retry_after)
 
     def __str__(self) -> str:
-        turn = (
-            "" if self.retry_after is None else f"the turn of a try comes in {self.retry_after:g} s"
-        )
-        why = self.args[1] or turn
-        return f"not asked: {why}" if why else "not asked"
+        turn = f"the turn of a try comes in {self.retry_after or 0:g} s"
+        return f"not asked: {self.args[1] or turn}"
 
 
 class ClientError(Exception):

@@ -87,18 +87,14 @@ def rate_limit(headers: Mapping[str, str]) -> RateLimit | None:
     for prefix in "RateLimit-", "X-RateLimit-", "X-Rate-Limit-":
         left, reset = (headers.get(prefix + name, "").strip() for name in LEFT)
         if SECONDS.fullmatch(left) and SECONDS.fullmatch(reset):
-            seconds = float(reset)
-            since_1970 = seconds > 1e9
-            found.append(
-                RateLimit(float(left), max(0.0, seconds - time.time()) if since_1970 else seconds)
-            )
+            seconds = float(reset) if float(reset) < 1e9 else max(0.0, float(reset) - time.time())
+            found.append(RateLimit(float(left), seconds))
     return min(found, default=None)
 
 
 def parameters(header: str) -> dict[str, dict[str, float]]:
-    """Return the whole numbers of each item of a structured header."""
-    items = [item.partition(";") for item in header.split(",")]
+    """Return the whole numbers of each item of a structured header, by its name."""
+    items = [one.partition(";") for one in header.split(",")]
     return {
-        name.strip(): {key: float(value) for key, value in NUMBERS.findall(rest)}
-        for name, _, rest in items
+        name.strip(): {k: float(v) for k, v in NUMBERS.findall(rest)} for name, _, rest in items
     }

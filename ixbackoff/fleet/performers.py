@@ -39,21 +39,6 @@ NOT_YET = Inside([])
 """The state that clients share until they need one of their own."""
 
 
-class InLine:
-    """A place in line of a performer, which may leave it before its turn."""
-
-    __slots__ = ("performer", "waited")
-
-    def __init__(self, performer: TaskPerformer, waited: Performed) -> None:
-        self.performer: TaskPerformer | None = performer
-        self.waited = waited
-
-    def end(self) -> None:
-        performer, self.performer = self.performer, None
-        if performer is not None:
-            performer.resume_from(self.waited)
-
-
 class Branches(ABC):
     """Concurrent effects."""
 
@@ -80,7 +65,7 @@ class TaskPerformer(ABC):
         self._task: Task | None = None
         self._inside = inside
         self._arrived: Any = None  # ASKING, or a pair: the answer and the failure
-        self._waits_for: Request | Branches | InLine | Performed | None = None
+        self._waits_for: Request | Branches | Performed | None = None
         self.begun = 0.0
         self.number = number
 
@@ -105,14 +90,15 @@ class TaskPerformer(ABC):
         if wait._run is not LINE:
             raise Misuse("An attempt cannot wait: raise NotReady instead.")
         events = self._environment.events
-        self._waits_for = line = InLine(self, Performed(events.now, wait, None, None, self.number))
-        events.after(wait.seconds, InLine.end, line)
+        line = self._waits_for = Performed(events.now, wait, None, None, self.number)
+        events.after(wait.seconds, self._go, line)
 
-    def resume_from(self, waited: Performed) -> None:
-        self._waits_for = None
-        if self._environment.trace is not None:
-            self._environment.trace.append(waited)
-        self.resume(None)
+    def _go(self, line: Performed) -> None:
+        if self._waits_for is line:  # else it has left the line
+            self._waits_for = None
+            if self._environment.trace is not None:
+                self._environment.trace.append(line)
+            self.resume(None)
 
     def limited(
         self,
@@ -143,8 +129,6 @@ class TaskPerformer(ABC):
         self._task = self._waits_for = None
         if isinstance(waits_for, Branches):
             waits_for.close()
-        elif isinstance(waits_for, InLine):
-            waits_for.performer = None
         if task is not None:
             close(task, self._inside.callers)
 

@@ -14,7 +14,7 @@ from .._running.traces import Performed
 from .._words.commands import Command, Misuse, Stream
 from .._words.vocabulary import Together
 from .environment import Done, Environment
-from .performers import Branches, InLine, Inside, TaskPerformer
+from .performers import Branches, Inside, TaskPerformer
 from .services.service import Request, Serving
 
 IN_STREAM = Inside([Limit(0.0, inf, whole=True)])
@@ -41,8 +41,8 @@ class Client(TaskPerformer):
             self._done(self, None, failure)
         elif isinstance(waits_for, Join):
             waits_for.end(failure)
-        elif isinstance(waits_for, InLine):
-            waits_for.performer = None
+        elif isinstance(waits_for, Performed):  # it stands in line
+            self._waits_for = None
             self.resume(None, failure)
         elif isinstance(waits_for, Request) and not waits_for.over:
             self.abandon(waits_for)
