@@ -15,9 +15,7 @@ from ._functions.enabling import enabled
 from ._limits.breakers import CircuitBreaker
 from ._limits.budgets import RetryBudget
 from ._limits.deadlines import time_limit
-from ._limits.gates import Gate
-from ._limits.limiters import Limiter
-from ._limits.throttles import Throttle
+from ._limits.gate import Gate
 from ._meaning.replay import Diverged
 from ._meaning.semantics import unroll
 from ._words.arguments import explain_arguments
@@ -74,6 +72,8 @@ from .schedules.kinds import Computed, Constant, Exponential, Fibonacci, Listed
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from ._limits.limiters import Limiter
+    from ._limits.throttles import Throttle
     from ._meaning.planning import Plan, plan
     from ._writing.several import First, all_of, first_of
 
@@ -165,6 +165,8 @@ __all__ = [
 ]
 
 _LATER = {
+    "_limits.limiters": ("Limiter",),
+    "_limits.throttles": ("Throttle",),
     "_meaning.planning": ("Plan", "plan"),
     "_writing.several": ("First", "all_of", "first_of"),
 }

@@ -13,7 +13,7 @@ from typing_extensions import TypeVar
 
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
-from .._limits.gates import Gate
+from .._limits.gate import Gate
 from .._meaning.chains import PROGRAM
 from .._meaning.defaults import checked_longest
 from .._meaning.retrying import begins, descents, kinds_and_predicate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from _thread import RLock  # threading's own; threading itself costs 5 ms to import
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from typing_extensions import override
 
@@ -12,7 +12,7 @@ from .._words.checks import between, inf
 from .._words.failures import Crowded, NotReady, Throttled
 from .._words.headers import RateLimit, rate_limit
 from .._words.verdicts import asked_for
-from .gates import Gate, too_late
+from .gate import Gate, too_late
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -138,8 +138,8 @@ class Limiter(Gate):
 
     @override
     def answer(self, value: object) -> None:
-        headers = getattr(value, "headers", None)
-        if isinstance(headers, Mapping):
+        headers: Any = getattr(value, "headers", None)
+        if hasattr(headers, "keys"):  # a mapping
             self.learn(headers)
 
     def learn(self, headers: Mapping[str, str]) -> None:

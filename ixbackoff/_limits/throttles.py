@@ -10,7 +10,7 @@ from typing_extensions import override
 from .._words.checks import between, inf
 from .._words.failures import Crowded
 from .._words.verdicts import is_transient
-from .gates import Gate
+from .gate import Gate
 
 if TYPE_CHECKING:
     from datetime import timedelta

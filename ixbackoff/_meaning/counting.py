@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from math import inf
 from typing import Any, NamedTuple
 
-from .._limits.gates import Gate
+from .._limits.gate import Gate
 from .._words.commands import Command
 from .._words.vocabulary import WITHOUT_SERVICE, Together
 from .chains import Chain

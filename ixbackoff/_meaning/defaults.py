@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
-from .._limits.gates import Gate
+from .._limits.gate import Gate
 from .._words.checks import between, inf
 from .._words.values import Value
 from ..schedules.algebra import Schedule

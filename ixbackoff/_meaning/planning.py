@@ -7,7 +7,7 @@ from math import inf
 from typing import NamedTuple, TypeAlias
 
 from .._limits.deadlines import checked_seconds
-from .._limits.gates import checked_gates
+from .._limits.gate import checked_gates
 from .._words.checks import finite
 from .._words.commands import Misuse
 from .._words.rungs import DEEPEST, ENDLESS

@@ -9,7 +9,7 @@ from .._words.calls import Calling
 from .._words.commands import Command, Misuse, Stream
 from .._words.failures import CircuitOpen, Crowded, DeadlineExceeded, Predicate
 from .._words.verdicts import attach, recorded
-from .._words.vocabulary import CLOCK, Delay, Passage, Refused, Together
+from .._words.vocabulary import CLOCK, Passage, Refused, Together, stands
 
 __tracebackhide__ = True
 
@@ -71,14 +71,12 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                 except BaseException as error:
                     failure = error
                 position -= 1
-            elif command.__class__ in (Passage, Refused) or (
-                command.__class__ is Delay and not command.rung
-            ):  # of a gate: not in `log` either; a replayed try passes
-                answer = failure = None
+            elif isinstance(command, Passage | Refused) or stands(command):  # of a gate
+                answer = failure = None  # not in `log` either: a replayed try passes
                 try:
-                    if command.__class__ is Delay or ons is not None:  # a journal is around this
+                    if stands(command) or ons is not None:  # a journal is around this
                         answer = None if position < len(log) else (yield command)
-                    elif command.__class__ is Refused:
+                    elif isinstance(command, Refused):
                         failure = command.refusal
                     elif position >= len(log):
                         answer = yield CLOCK

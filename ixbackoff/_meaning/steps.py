@@ -14,7 +14,7 @@ from types import FunctionType, GeneratorType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from .._limits.breakers import CircuitBreaker
-from .._limits.gates import Gate
+from .._limits.gate import Gate
 from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
 from .._words.failures import Predicate
 from .._words.rungs import ENDLESS, name_of, position

@@ -10,7 +10,7 @@ from .._limits.breakers import checked_breaker
 from .._limits.budgets import RetryBudget
 from .._limits.deadlines import checked_seconds, time_limit
 from .._limits.eventloop import cancelled_since, current_task
-from .._limits.gates import checked_gates
+from .._limits.gate import checked_gates
 from .._limits.nesting import REFUSED, begin, carries_mark, check_not_refused
 from .._meaning.chains import Ladder
 from .._meaning.defaults import USUAL, Defaults, checked_longest
@@ -31,7 +31,7 @@ from .._words.commands import (
     unawaited,
 )
 from .._words.rungs import ENDLESS, name_of
-from .._words.vocabulary import Delay, Now, Together
+from .._words.vocabulary import Delay, Now, Together, stands
 from ..schedules.algebra import check_schedule
 from .eventloops import shielded, with_timeout
 from .sleeping import log_ended
@@ -211,7 +211,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
             handler, command = run.send(answer) if failure is None else run.throw(failure)
             answer = failure = None
             try:
-                if stopping and not (command.__class__ is Delay and command.rung):
+                if stopping and (command.__class__ is not Delay or stands(command)):
                     with shielded():
                         answer = await handler(command)
                 else:

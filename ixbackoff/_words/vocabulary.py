@@ -195,6 +195,11 @@ def in_line(seconds: float) -> Delay:
     return delay(seconds, 0, None, LINE)
 
 
+def stands(command: Command[Any]) -> bool:
+    """Return whether a command is a place in line."""
+    return isinstance(command, Delay) and not command._rung
+
+
 class Now(Command[float]):
     """A reading of the interpreter's clock, in seconds that never decrease (`time.monotonic`).
 

@@ -19,7 +19,7 @@ from typing import (
 
 from .._limits.breakers import CircuitBreaker, checked_breaker
 from .._limits.deadlines import checked_seconds
-from .._limits.gates import Gate, checked_gates
+from .._limits.gate import Gate, checked_gates
 from .._meaning.chains import Chain, Step, chain, counted
 from .._meaning.machine import Perform
 from .._meaning.steps import (

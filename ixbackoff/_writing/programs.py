@@ -9,7 +9,7 @@ from typing_extensions import TypeVar
 
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
-from .._limits.gates import Gate
+from .._limits.gate import Gate
 from .._meaning import steps
 from .._meaning.chains import Ladder, Step, counted, ladder, longer, renamed
 from .._meaning.defaults import Defaults

@@ -39,7 +39,7 @@ from .._words.commands import (
 )
 from .._words.reasons import add_note
 from .._words.verdicts import Recorded, Verdict, attach, chooses, judge, raised_name, seconds_asked
-from .._words.vocabulary import CLOCK, PASSAGE, Delay, Now, Passage, Refused, Together
+from .._words.vocabulary import CLOCK, PASSAGE, Delay, Now, Passage, Refused, Together, stands
 from .codec import JSON, decode, encode, encode_failure, shown
 from .digests import digest_of
 from .journal import (
@@ -164,7 +164,7 @@ class Performer:
                     failure = not_affordable(command)
                     continue
                 line.digest = digest_of(command)
-                aborted, standing = line.aborted, command.__class__ is Delay and not command.rung
+                aborted, standing = line.aborted, stands(command)
                 try:
                     if entry is None:
                         answer = yield command
@@ -277,7 +277,7 @@ class Performer:
         raise asyncio.CancelledError
 
     async def recorded(self, command: Any, line: Line) -> Any:
-        if command.__class__ is Delay and not command.rung:
+        if stands(command):
             return await awaitable()(min(command.seconds, LONGEST_SLEEP))
         again = line.first_again()
         if command.__class__ is Delay:

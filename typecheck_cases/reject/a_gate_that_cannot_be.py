@@ -25,7 +25,7 @@ Mute()  # E: [abstract]
 limiter = Limiter(10, line=5)
 Limiter(10)  # E: [call-arg]
 Limiter("10", line=5)  # E: [arg-type]
-Limiter(10, 5, line=5)  # E: [misc]
+Limiter(10, 5, line=5)  # E: [call-arg]
 Limiter(10, line=None)  # E: [arg-type]
 Throttle(over="2")  # E: [arg-type]
 do(Log("a")).through(RetryBudget(1))  # E: [arg-type]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 from .._words.checks import inf
 from .._words.commands import Misuse
@@ -76,11 +75,12 @@ class Gate(ABC):
         """Forget a try without an outcome: it was cancelled, or refused before the service."""
 
 
-def checked_gates(name: str, given: object) -> tuple[Gate, ...]:
-    gates: list[Any] = list(given) if isinstance(given, Sequence) else [given]
+def checked_gates(name: str, given: Gate | Sequence[Gate]) -> tuple[Gate, ...]:
+    gates = given if isinstance(given, Sequence) else (given,)
     for gate in gates:
-        if not isinstance(gate, Gate):
-            raise Misuse(f"{name}={gate!r} is not a gate: give a Limiter(...) or another Gate.")
+        known: object = gate
+        if not isinstance(known, Gate):
+            raise Misuse(f"{name}={known!r} is not a gate: give a Limiter(...) or another Gate.")
     return tuple(gates)
 
 
