@@ -178,9 +178,9 @@ def checked_seconds(name: str, seconds: float | timedelta | None) -> float | Non
 def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     """Issue `command` within `limits`, innermost last; what cleans up has no limit."""
     try:
-        if stands(command):
-            return (yield command)  # in line: its turn comes before the deadline
         if command.__class__ is Delay:
+            if stands(command):  # its turn comes before the deadline
+                return (yield command)
             return (yield from wait_in_time(command, limits[0]))
         holding = [limit for limit in limits if not limit.ending]
         if not holding:

@@ -47,10 +47,10 @@ def test_clients_stand_in_line_and_leave_it_when_their_branch_ends() -> None:
 
 
 def test_the_gates_of_a_backoff_hold_for_its_programs() -> None:
-    program = backoff(N2, through=Limiter(10, line=60)).program(int)
+    program = backoff(N2, through=Limiter(8, line=60)).program(int)
     services = instantly(Call.handled_by(lambda _: 0))
     outcome = simulate(program, services, clients=20, seconds=5)
-    assert [second.well for second in outcome.seconds] == [10, 10, 0, 0, 0]
+    assert [second.well for second in outcome.seconds] == [8, 8, 4, 0, 0]
 
 
 @pytest.mark.parametrize("shared", [Limiter(1, line=1), Throttle()])
