@@ -1,6 +1,6 @@
 """The tests on each supported Python that pyenv has, or else on the Python that runs this.
 
-`nox` runs them. `nox -s sdks` runs those of SDKs, which need an environment of their own.
+`nox` runs them. `nox -s sdks frameworks` runs those that need environments of their own.
 """
 
 import os
@@ -44,5 +44,17 @@ def sdks(session: nox.Session) -> None:
         if shutil.which(server, path=folders) is None:
             session.warn(f"{server} is not installed: the tests that need it are skipped.")
     session.install("--editable", ".[sdks]")
-    command = ("python", "-m", "pytest", "tests/known/sdks", "--numprocesses=2", "--dist=loadfile")
-    session.run(*command, *session.posargs)
+    parallel = ("--numprocesses=2", "--dist=loadfile")
+    session.run("python", "-m", "pytest", "tests/known/sdks", *parallel, *session.posargs)
+    session.run("python", "-m", "tests.known.sdks.versions")
+    session.install("openai>=3,<4")  # litellm excludes it
+    models = ("openai_and_anthropic", "language_models")
+    session.run("python", "-m", "pytest", *(f"tests/known/sdks/test_{name}.py" for name in models))
+    session.run("python", "-m", "tests.known.sdks.versions")
+
+
+@nox.session(python=installed()[:1], venv_backend="venv")
+def frameworks(session: nox.Session) -> None:
+    """Run the recipes for frameworks."""
+    session.install("--editable", ".[frameworks]")
+    session.run("python", "-m", "pytest", "tests/frameworks", *session.posargs)

@@ -38,7 +38,8 @@ SENDING = {(f"{package}._client", "send") for package in ("httpx", "httpx2")} | 
 
 
 def requests_of(failure: Exception) -> list[SentRequest]:
-    return [sent_request(request.method, request.headers) for request in sent(failure)]
+    distinct = {id(request): request for request in sent(failure)}
+    return [sent_request(request.method, request.headers) for request in distinct.values()]
 
 
 def sent(failure: Exception) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from .._words.verdicts import Inner
-from .shapes import LONGEST_CHAIN, cause_of
+from .shapes import LONGEST_CHAIN, cause_of, quietly
 from .tracebacks import frames
 
 
@@ -35,6 +35,8 @@ URLLIB3 = "urllib3.connectionpool", "urlopen"
 """It calls itself for each try, so its frames are counted; some stand twice in a traceback."""
 
 BOTOCORE = 'Config(retries={"total_max_attempts": 1})'
+OPENSEARCH = Loop("opensearch", "attempt", 1, "max_retries=0")
+TENACITY = Loop("tenacity", "retry_state.attempt_number", 0, "stop=stop_after_attempt(1)")
 LOOPS: dict[tuple[str, str], Loop] = {
     **{
         (f"{sdk}._base_client", function): Loop(sdk, "retries_taken", 1, f"{client}(max_retries=0)")
@@ -44,21 +46,14 @@ LOOPS: dict[tuple[str, str], Loop] = {
     ("backoff._async", "retry"): Loop("backoff", "tries", 0, "max_tries=1"),
     ("backoff._sync", "retry"): Loop("backoff", "tries", 0, "max_tries=1"),
     ("botocore.endpoint", "_send_request"): Loop("botocore", "attempts", 0, BOTOCORE),
-    ("opensearchpy._async.transport", "perform_request"): Loop(
-        "opensearch", "attempt", 1, "AsyncOpenSearch(max_retries=0)"
-    ),
-    ("opensearchpy.transport", "perform_request"): Loop(
-        "opensearch", "attempt", 1, "OpenSearch(max_retries=0)"
-    ),
+    ("opensearchpy._async.transport", "perform_request"): OPENSEARCH,
+    ("opensearchpy.transport", "perform_request"): OPENSEARCH,
     ("stamina._core", "async_inner"): Loop("stamina", "attempt.num", 0, "attempts=1"),
     ("stamina._core", "sync_inner"): Loop("stamina", "attempt.num", 0, "attempts=1"),
-    ("tenacity", "__call__"): Loop(
-        "tenacity", "retry_state.attempt_number", 0, "stop=stop_after_attempt(1)"
-    ),
-    ("tenacity.asyncio", "__call__"): Loop(
-        "tenacity", "retry_state.attempt_number", 0, "stop=stop_after_attempt(1)"
-    ),
+    ("tenacity", "__call__"): TENACITY,
+    ("tenacity.asyncio", "__call__"): TENACITY,
 }
+NAMES = {name for _, name in (*LOOPS, URLLIB3)}
 
 
 def inner(failure: BaseException) -> list[Inner]:
@@ -68,17 +63,19 @@ def inner(failure: BaseException) -> list[Inner]:
     for _ in range(LONGEST_CHAIN):
         tries: set[object] = set()
         for frame in frames(cause):
-            place = frame.f_globals.get("__name__", ""), frame.f_code.co_name
+            name = frame.f_code.co_name
+            if name not in NAMES:
+                continue
+            place = frame.f_globals.get("__name__", ""), name
             if place == URLLIB3:
                 tries.add(frame)
-            loop = LOOPS.get(place)
-            if loop is not None:
+            if (loop := LOOPS.get(place)) is not None:
                 add(found, loop.library, tries_of(loop, frame.f_locals), loop.remedy)
         add(found, "urllib3", len(tries), "retries=False")
-        with suppress(Exception):
-            answer: Any = getattr(cause, "response", None)
-            again = answer["ResponseMetadata"]["RetryAttempts"]
-            add(found, "botocore", again + 1, BOTOCORE)
+        answer = quietly(cause, "response")
+        if answer.__class__ is dict:
+            with suppress(Exception):
+                add(found, "botocore", answer["ResponseMetadata"]["RetryAttempts"] + 1, BOTOCORE)
         cause = cause_of(cause)
         if cause is None:
             break

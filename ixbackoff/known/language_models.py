@@ -12,9 +12,11 @@ Google does, by a `RetryInfo` in the body.
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -70,6 +72,9 @@ def errors_of(failure: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the body of an answer, and the error in it with its details."""
     for name in ("body", "details"):
         error: Any = quietly(failure, name)
+        if error.__class__ is str:  # of mistralai
+            with suppress(ValueError):
+                error = json.loads(error)
         while error.__class__ is dict:
             yield error
             details: Any = error.get("details")
@@ -83,8 +88,7 @@ def asked(headers: Mapping[str, str], errors: list[Mapping[str, Any]]) -> float 
     milliseconds = retry_after({"Retry-After": headers.get("retry-after-ms", "")})
     if milliseconds is not None:
         return milliseconds / 1000
-    seconds = retry_after(headers)
-    if seconds is not None:
+    if (seconds := retry_after(headers)) is not None:
         return seconds
     delays = [delay for error in errors if (delay := delay_of(error)) is not None]
     return max([*delays, *resets(headers)], default=None)

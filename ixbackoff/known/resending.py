@@ -36,7 +36,7 @@ PROXY_STATUS = re.compile(r"^(?:Tunnel connection failed: )?([1-5][0-9]{2})\b")
 
 
 class SentRequest(NamedTuple):
-    """A request of a failure: its method in capitals, and if it has an `Idempotency-Key`."""
+    """A request of a failure: its method; if that is not idempotent, whether it has the key."""
 
     method: str
     keyed: bool = False
@@ -54,9 +54,11 @@ def sent_request(method: Any, headers: Any = None) -> SentRequest:
     >>> sent_request(b"PUT", [(b"Host", b"nuts.example")])
     SentRequest(method='PUT', keyed=False)
     """
+    name = text(method).upper()
+    if name in IDEMPOTENT:  # a search for the key takes microseconds
+        return SentRequest(name)
     pairs = headers.items() if hasattr(headers, "items") else headers or ()
-    keyed = any(text(name).lower() == KEY and bool(value) for name, value in pairs)
-    return SentRequest(text(method).upper(), keyed)
+    return SentRequest(name, any(text(key).lower() == KEY and bool(value) for key, value in pairs))
 
 
 def text(value: Any) -> str:
@@ -90,8 +92,6 @@ def answered(
     failure: Exception, status: Any, headers: Mapping[str, str] | None, asked: Sequence[SentRequest]
 ) -> Verdict:
     label = f"{name_of(failure)} {status}"
-    if is_forbidden(headers or {}):
-        return Verdict(False, why=f"{label}: the service says not to try again")
     if status in NOT_CARRIED_OUT:
         verdict = redirected(label, asked)
     elif status in PERHAPS_CARRIED_OUT:
@@ -100,6 +100,8 @@ def answered(
         verdict = permanent(failure, f" {status}")
     if verdict is not None and not verdict.transient:
         return verdict
+    if is_forbidden(headers or {}):
+        return Verdict(False, why=f"{label}: the service says not to try again")
     return Verdict(True, None if headers is None else retry_after(headers))
 
 

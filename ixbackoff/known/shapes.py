@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from .._words import verdicts
@@ -27,12 +28,24 @@ STATUSES = ("status_code", "http_status", "status")
 ANSWERS = ("response", "raw_response", "resp", "meta")
 """Attributes with the answer: of most libraries, mistralai, googleapiclient and elasticsearch."""
 
+SHOWN = frozenset((*STATUSES, *ANSWERS, "inner_exception", "__getattr__"))
 LONGEST_CHAIN = 10
 
 
-def judge(failure: Exception) -> Verdict:
-    status = status_of(failure)
-    return by_cause(failure) if status is None else by_status(failure, status)
+def judge(failure: Any) -> Verdict:
+    if computes(failure.__class__) or not SHOWN.isdisjoint(failure.__dict__):
+        if (status := status_of(failure)) is not None:
+            return by_status(failure, status)
+    elif failure.__context__ is None and failure.__cause__ is None:
+        return verdicts.never_transient(failure)
+    return by_cause(failure)
+
+
+@lru_cache(1000)
+def computes(kind: Any) -> bool:
+    """Return whether failures of a class may show what is not in their dictionaries."""
+    intercepts = kind.__getattribute__ is not Exception.__getattribute__
+    return intercepts or any(hasattr(kind, name) for name in SHOWN)
 
 
 def by_cause(failure: Exception) -> Verdict:
@@ -42,7 +55,10 @@ def by_cause(failure: Exception) -> Verdict:
         if not isinstance(cause, Exception):
             break
         kind = cause.__class__
-        if (verdicts.FOUND.get(kind) or verdicts.judge_of(kind)) is not judge:
+        known = verdicts.FOUND.get(kind) or verdicts.judge_of(kind)
+        if known is verdicts.never_transient:
+            break
+        if known is not judge:
             found = verdicts.judge(cause)
         elif (status := status_of(cause)) is not None:
             found = by_status(cause, status)

@@ -29,8 +29,8 @@ class Block(NamedTuple):
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 PAGES = [README, *sorted(DOCS.rglob("*.md"))]
-PROSE = {"changelog.md", "install.md", "tutorial.md"}
-"""Pages without a program that runs here: `tests/site` walks through the tutorial."""
+PROSE = {"changelog.md", "frameworks.md", "install.md", "tutorial.md"}
+"""Pages without a program that runs here: others do so for the tutorial and the frameworks."""
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 

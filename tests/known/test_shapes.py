@@ -133,6 +133,57 @@ def test_a_property_that_raises_tells_nothing() -> None:
     assert is_transient(Request())
 
 
+def ways_to_show(name: str, value: Any) -> dict[str, Exception]:
+    """Make a failure for each way in which Python gives it an attribute."""
+
+    class InDict(Exception):
+        pass
+
+    class Slotted(Exception):
+        __slots__ = (name,)
+
+    class Computed(Exception):
+        def __getattr__(self, asked: str) -> Any:
+            if asked == name:
+                return value
+            raise AttributeError(asked)
+
+    class Intercepted(Exception):
+        def __getattribute__(self, asked: str) -> Any:
+            return value if asked == name else super().__getattribute__(asked)
+
+    given: Any = {name: value}
+    made = {
+        "of the instance": InDict(),
+        "of the class": type("OfClass", (Exception,), given)(),
+        "of a base": type("Derived", (type("Base", (Exception,), given),), {})(),
+        "a property": type("Property", (Exception,), {name: property(lambda _: value)})(),
+        "a slot": Slotted(),
+        "__getattr__": Computed(),
+        "__getattribute__": Intercepted(),
+    }
+    setattr(made["of the instance"], name, value)
+    setattr(made["a slot"], name, value)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("status", 429),
+        ("http_status", 429),
+        ("response", SimpleNamespace(status=503)),
+        ("meta", SimpleNamespace(status=503)),
+        ("inner_exception", ConnectionRefusedError()),
+    ],
+)
+def test_an_attribute_is_seen_wherever_it_is(name: str, value: Any) -> None:
+    unseen = [
+        way for way, failure in ways_to_show(name, value).items() if not is_transient(failure)
+    ]
+    assert unseen == []
+
+
 def caused(cause: BaseException | None, failure: Exception | None = None) -> Exception:
     made = failure or SdkError()
     made.__cause__ = cause

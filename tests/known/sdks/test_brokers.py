@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
+from threading import Thread
 from typing import Any
 
 import aio_pika
@@ -143,13 +145,69 @@ def test_a_query_of_neo4j_outside_of_a_transaction(monkeypatch: pytest.MonkeyPat
         assert tried(session.begin_transaction).tries == 4
 
 
-def test_paramiko() -> None:
-    def ask() -> None:
-        with paramiko.SSHClient() as client:
-            client.connect("127.0.0.1", free_port(), allow_agent=False, look_for_keys=False)
+class Guard(paramiko.ServerInterface):  # type: ignore[misc]
+    """The rules of a real SSH server: nobody has the right password."""
 
-    assert tried(ask).tries == 4
-    assert not is_transient(paramiko.AuthenticationException("no"))
+    def check_auth_password(self, username: str, password: str) -> int:  # noqa: ARG002
+        return int(paramiko.AUTH_FAILED)
+
+    def get_allowed_auths(self, username: str) -> str:  # noqa: ARG002
+        return "password"
+
+
+@contextmanager
+def ssh() -> Iterator[int]:
+    """Run an SSH server that refuses each password."""
+    key = paramiko.ECDSAKey.generate()
+    opened: list[paramiko.Transport] = []
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                transport = paramiko.Transport(listener.accept()[0])
+                opened.append(transport)
+                transport.add_server_key(key)
+                with suppress(paramiko.SSHException, EOFError):
+                    transport.start_server(server=Guard())
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = Thread(target=serve)
+        thread.start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+    thread.join()
+    for transport in opened:
+        transport.close()
+
+
+def log_in(port: int) -> None:
+    with paramiko.SSHClient() as client:
+        client.set_missing_host_key_policy(paramiko.AutoAddPolicy())
+        given: Any = {"allow_agent": False, "look_for_keys": False, "banner_timeout": 0.3}
+        client.connect("127.0.0.1", port, "squirrel", "hush", **given)
+
+
+def log_in_strictly(port: int) -> None:
+    with paramiko.SSHClient() as client:
+        client.connect("127.0.0.1", port, "squirrel", "hush", look_for_keys=False)
+
+
+def test_paramiko() -> None:
+    assert tried(lambda: log_in(free_port())).tries == 4
+    with ssh() as port:
+        wrong = tried(lambda: log_in(port))
+        assert isinstance(wrong.failure, paramiko.AuthenticationException)
+        assert wrong.tries == 1
+        unknown = tried(lambda: log_in_strictly(port))
+        assert "not found in known_hosts" in str(unknown.failure)
+        assert unknown.tries == 1
+
+
+def test_an_ssh_server_that_is_silent() -> None:
+    with silence() as silent:
+        ended = tried(lambda: log_in(silent))
+    assert "banner" in str(ended.failure)
+    assert ended.tries == 4
 
 
 def test_databricks_has_tried_for_minutes_already() -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import anthropic
@@ -14,9 +11,10 @@ import openai
 import pytest
 
 from ixbackoff import known
-from ixbackoff.testing.web import Connection, Dropped, Fault, Hang, Lost, Reset, Status, Truncated
+from ixbackoff.testing.web import Dropped, Fault, Hang, Lost, Reset, Status, Truncated
 
-from .trying import Call, outcome, tried
+from .answers import LIMITED, status
+from .trying import Call, Stream, outcome, tried
 
 PROMPT: Any = [{"role": "user", "content": "Where are the acorns?"}]
 OVERLOADED = b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}'
@@ -105,60 +103,6 @@ SDKS = [
     sdk("anthropic async", by_messages_async, DELTA, b"event: error\ndata: %s\n\n" % OVERLOADED),
 ]
 each_sdk = pytest.mark.parametrize("sdk", SDKS, ids=lambda sdk: sdk.name)
-
-
-def status(number: int, body: Mapping[str, Any] | None = None, **headers: str) -> Status:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    named["Content-Type"] = "application/json"
-    return Status(number, headers=named, body=json.dumps(body or {}).encode())
-
-
-@dataclass(frozen=True)
-class Stream(Fault):
-    """A stream that begins well, and breaks off without its end."""
-
-    body: bytes
-
-    def answer(self, connection: Connection) -> None:
-        headers = {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}
-        connection.send_head(200, headers)
-        if self.body:
-            connection.send(b"%x\r\n%s\r\n" % (len(self.body), self.body))
-
-
-def in_a_minute() -> Status:
-    """An answer whose limit is reset by the server's clock, which is an hour late."""
-    now = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=1)
-    return status(
-        429,
-        Date=now.strftime("%a, %d %b %Y %H:%M:%S GMT"),
-        anthropic_ratelimit_tokens_reset=f"{now + timedelta(minutes=1):%Y-%m-%dT%H:%M:%SZ}",
-        anthropic_ratelimit_tokens_remaining="0",
-        anthropic_ratelimit_requests_reset=f"{now + timedelta(hours=2):%Y-%m-%dT%H:%M:%SZ}",
-        anthropic_ratelimit_requests_remaining="9",
-    )
-
-
-LIMITED: list[tuple[Status, float]] = [
-    (status(429), 0.5),
-    (status(429, retry_after="7"), 7.0),
-    (status(429, retry_after_ms="1500", retry_after="7"), 1.5),
-    (status(429, retry_after_ms="soon", retry_after="7"), 7.0),
-    (status(429, x_ratelimit_reset_tokens="6m0s", x_ratelimit_remaining_tokens="0"), 360.0),
-    (status(429, x_ratelimit_reset_tokens="6m0s", x_ratelimit_remaining_tokens="5"), 0.5),
-    (status(429, x_ratelimit_reset_tokens="later", x_ratelimit_remaining_tokens="0"), 0.5),
-    (
-        status(
-            429,
-            x_ratelimit_reset_requests="120ms",
-            x_ratelimit_remaining_requests="0",
-            x_ratelimit_reset_tokens="1m2.5s",
-            x_ratelimit_remaining_tokens="0",
-        ),
-        62.5,
-    ),
-    (in_a_minute(), 60.0),
-]
 
 
 @each_sdk

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import pytest
 
-from ixbackoff.testing.web import Reset, Status
+from ixbackoff.testing.web import Hang, Reset, Status
 
 from . import calls
-from .trying import Call, Outcome, outcome
+from .trying import Outcome, outcome
 
 JSON = {"Content-Type": "application/json"}
 
@@ -25,13 +26,14 @@ class Service(NamedTuple):
         class_name: the last name of the class that a status of 404 is raised as.
     """
 
-    call: Call
+    call: Callable[..., Any]
     repeats: bool
     repeats_lost: bool
     headers: bool
     class_name: str
 
 
+NOW, LATER = "Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:51:07 GMT"
 YES, NO = True, False
 SERVICES = [
     Service(calls.ask_azure, YES, YES, YES, "HttpResponseError"),
@@ -120,6 +122,21 @@ def test_a_reset(service: Service) -> None:
     assert len(ended.waits) == (2 if service.repeats_lost else 0), ended
     if not ended.waits:
         assert ended.why.endswith(" after a POST, which may have been carried out")
+
+
+@each_service
+def test_an_answer_that_does_not_come(service: Service) -> None:
+    ended = outcome(lambda url: service.call(url, timeout=0.3), Hang())
+    assert len(ended.waits) == (2 if service.repeats_lost else 0), ended
+    if not ended.waits:
+        assert ended.why.endswith("which may have been carried out"), ended.why
+
+
+@each_service
+def test_the_service_says_until_when(service: Service) -> None:
+    ended = failing(service, 429, Retry_After=LATER, Date=NOW)
+    wait = 90.0 if service.headers else 0.5
+    assert ended.waits == [wait, wait], ended
 
 
 def test_google_says_when_in_the_body() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import chain, count, repeat
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ import pytest
 from ixbackoff import N2, backoff
 from ixbackoff.schedules import Constant
 from ixbackoff.testing import no_waits
-from ixbackoff.testing.web import Answer, Fault, Origin, ReceivedRequest
+from ixbackoff.testing.web import Answer, Connection, Fault, Origin, ReceivedRequest
 
 from ...support.clients.tries import why_noted
 from ...support.servers.ports import free_port
@@ -60,14 +61,27 @@ class Outcome(NamedTuple):
         return why_noted(self.failure)
 
 
+@dataclass(frozen=True)
+class Stream(Fault):
+    """A stream that begins well, and breaks off without its end."""
+
+    body: bytes
+
+    def answer(self, connection: Connection) -> None:
+        headers = {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}
+        connection.send_head(200, headers)
+        if self.body:
+            connection.send(b"%x\r\n%s\r\n" % (len(self.body), self.body))
+
+
 class FailingEverywhere(Origin):
     """An origin that answers requests for any path by one script, whose last fault repeats."""
 
-    def __init__(self, *script: Fault) -> None:
+    def __init__(self, *script: Fault | None) -> None:
         super().__init__()
         self._script = chain(script, repeat(script[-1]))
 
-    def _next_fault(self, request: ReceivedRequest) -> Fault:  # noqa: ARG002
+    def _next_fault(self, request: ReceivedRequest) -> Fault | None:  # noqa: ARG002
         return next(self._script)
 
     def carry_out(self, request: ReceivedRequest) -> Answer:  # noqa: ARG002
