@@ -7,7 +7,6 @@ from typing import Any
 
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import guards_of
-from .._meaning.steps import Guard
 from .._words.commands import Stream
 from .answering import interpreter, interpreter_async
 from .called import Called
@@ -51,13 +50,11 @@ def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:
 
 def guarded_once(backoff: Any, outer: object) -> Any:
     """Return `backoff` without the guards of the outer run: a probe would refuse its own try."""
-    around: tuple[Guard, ...] | None = ()
+    around = outer.inside.passed if isinstance(outer, ProgramRun) else ()
     if isinstance(outer, Called):
-        around = guards_of(outer.backoff._settings)
-    elif isinstance(outer, ProgramRun):
-        around = outer.inside.passed
+        around = guards_of(outer.backoff._settings) or ()
     inner, breaker = guards_of(backoff._settings) or (), backoff._settings.breaker
-    left = [guard for guard in inner if guard not in (around or ())]
+    left = [guard for guard in inner if guard not in around]
     if len(left) == len(inner):
         return backoff
     gates = tuple(guard for guard in left if guard is not breaker)

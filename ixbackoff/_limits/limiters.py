@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 LEAST, MOST = 1e-3, 1e9
 SPREAD = 100  # tries in as much time as a pause took, after it
 GROWTH, KEPT = 0.4, 0.7  # the constants of CUBIC, and of botocore's adaptive mode
-SLOWEST = 0.5  # tries per second that learning allows in any case
-SAMPLE = 0.5  # seconds
+SLOWEST, SAMPLE = 0.5, 0.5  # tries per second that learning always allows; seconds
 
 
 @final
@@ -77,23 +76,20 @@ class Limiter(Gate):
         self._each = 0.0 if rate is None else seconds / rate
         self.longest = between("line", line, 0, MOST, "seconds")
         self._burst = between("burst", burst, 1, MOST, "tries") - 1
-        self._next = -inf  # the turn of the next try, if it is not one of a burst
-        self._opens = -inf
+        self._next = self._opens = -inf  # the next turn without a burst; the end of a pause
         self._apart = self._each  # as long as there is a line
         self._now = 0.0
         self._told: RateLimit | None = None
-        self._count, self._rate, self._peak, self._since = 0, 0.0, 0.0, -inf
-        self._fell = -inf
+        self._count, self._rate, self._peak, self._since, self._fell = 0, 0.0, 0.0, -inf, -inf
         self._lock = RLock()
 
     @staticmethod
     def learning(*, line: float | timedelta, most: float | None = None) -> Limiter:
         """Make a limiter that learns its rate, for a service that throttles without Retry-After.
 
-        `Throttled` sets the rate to 0.7 of the measured one, but to 0.5 a second at least. Then it
-        grows as in CUBIC, with the numbers of botocore (`botocore/retries/adaptive.py`), up to
-        `most` tries per second and to twice the measured rate. It is slow to learn if `line` is
-        long: a try keeps the turn that it was given.
+        `Throttled` sets the rate to 0.7 of the measured one. Then it grows as in CUBIC, with the
+        numbers of botocore (`botocore/retries/adaptive.py`), up to `most` tries per second and to
+        twice the measured rate. A long `line` makes it slow: a try keeps its turn.
 
         >>> Limiter.learning(line=20)
         <Limiter: learns its rate, 20 s in line at most>
@@ -145,8 +141,7 @@ class Limiter(Gate):
     def learn(self, headers: Mapping[str, str]) -> None:
         """Take what the headers of an answer say: `RateLimit`, `RateLimit-Policy` and older ones.
 
-        It is for a hook of a client whose functions do not return the answer itself. Without a
-        rest, the limiter closes until the quota is full again; a burst is never above the rest.
+        It is for a hook of a client whose functions do not return the answer itself.
 
         >>> limiter = Limiter(line=60)
         >>> limiter.learn({"RateLimit": '"minute";r=0;t=30'})

@@ -28,8 +28,7 @@ class Throttle(Gate):
     numbers. The first answer after `ttl` seconds without one ends them: an outage is over. A
     failure that is not transient, such as a 404, is an answer.
 
-    Use one throttle for each service, for all programs, threads and tasks that ask it. A throttle
-    is equal only to itself.
+    Use one throttle for each service, for all programs, threads and tasks that ask it.
 
     >>> from ixbackoff import N0, Call, at, call
     >>> from ixbackoff.testing import Virtual, always

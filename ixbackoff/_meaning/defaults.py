@@ -26,7 +26,6 @@ class Defaults(Value):
         longest: the longest wait that a service may ask for, in seconds.
         nested: `ONCE` for a single try of decorated functions that the program calls; any other
             value rejects them.
-        through: the gates that each try goes through, outermost first.
     """
 
     __slots__ = ("schedule", "within", "budget", "breaker", "stop", "longest", "nested", "through")

@@ -64,8 +64,7 @@ class ProgramRun(Run):
         ladder: whether the program has rungs.
         timing: the schedule.
         chance: the source of random numbers for jitter; `None` for the default one.
-        guards: the gates and the circuit breaker that each try passes through, outermost first;
-            `None` without any.
+        guards: the gates and the circuit breaker that each try passes, outermost first, if any.
         seconds: the schedule as drawn for this run; `None` before that.
         shortest: the seconds of the last wait, which is the floor of the next one.
         wait: the current wait.

@@ -29,7 +29,6 @@ Function: TypeAlias = Callable[..., Any]
 
 
 Guard: TypeAlias = CircuitBreaker | Gate
-"""An object that each try passes through."""
 
 
 class Limited:

@@ -93,7 +93,6 @@ def rate_limit(headers: Mapping[str, str]) -> RateLimit | None:
 
 
 def parameters(header: str) -> dict[str, dict[str, float]]:
-    """Return the whole numbers of each item of a structured header, by its name."""
     items = [one.partition(";") for one in header.split(",")]
     return {
         name.strip(): {k: float(v) for k, v in NUMBERS.findall(rest)} for name, _, rest in items

@@ -191,12 +191,10 @@ LINE: Any = object()
 
 
 def in_line(seconds: float) -> Delay:
-    """Make the `Delay` of a try that stands in line at a gate: it is on no rung."""
     return delay(seconds, 0, None, LINE)
 
 
 def stands(command: Command[Any]) -> bool:
-    """Return whether a command is a place in line."""
     return isinstance(command, Delay) and not command._rung
 
 
@@ -218,17 +216,12 @@ CLOCK = Now()
 
 
 class Passage(Command["float | None"]):
-    """A reading of the clock by a gate, in a run whose commands may be replayed.
-
-    The answer is `None` if the try was made before: it passes, and no gate hears of it. The clock
-    is not recorded, because a replayed try does not read it.
-    """
+    """A gate's reading of the clock, which no journal records; `None` if the try is replayed."""
 
     __slots__ = ()
 
 
-PASSAGE, IN_PASSAGE = Passage(), Passage()
-"""The first reading of a gate, and the readings after it."""
+PASSAGE, IN_PASSAGE = Passage(), Passage()  # the first reading, and those after it
 
 
 class Refused(Command[None]):
