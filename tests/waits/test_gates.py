@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import logging
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Event as Signal
@@ -49,6 +52,7 @@ from ixbackoff.observing import Ended, Event, WaitBegan, observed
 from ixbackoff.testing import Virtual, always, answers, takes
 
 from ..support.ways.gates import WAYS, Recorder, outcomes
+from ..support.ways.interrupted import Interrupt
 from ..support.ways.programs import Ask
 
 ASK = Ask("a")
@@ -289,6 +293,30 @@ class TestInterrupts:
         with suppress(Stop):
             program.run(world.interpreter | part)
         assert gate.inside == 0
+
+    @pytest.mark.slow
+    @pytest.mark.filterwarnings("ignore")
+    @pytest.mark.parametrize("way", ["sync", "sync, of the run", "resumed", "function", "block"])
+    def test_ctrl_c_at_every_place_leaves_no_try_inside(
+        self, way: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level(logging.CRITICAL, "ixbackoff")
+        place, struck = 1, "unknown"
+        while struck:
+            gate, interrupt = Recorder(), Interrupt(place)
+            sys.settrace(interrupt)
+            with suppress(KeyboardInterrupt):
+                try:
+                    WAYS[way](gate, outcomes([ServerError(503), 1]))
+                finally:
+                    sys.settrace(None)
+            struck = interrupt.struck
+            if gate.inside:
+                gc.collect()  # of a stream that was interrupted between two commands
+            if struck != "STORE_FAST":  # of the result of `enter`: CPython looks before, not after
+                assert gate.inside == 0, f"at {place}, before {struck}"
+            place += 1
+        assert place > 100
 
     def test_a_closed_stream_leaves(self) -> None:
         gate = Recorder()
