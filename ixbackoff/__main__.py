@@ -9,6 +9,7 @@ from importlib import import_module
 from . import __version__
 from ._commandline import FAILED, INTERRUPTED, WRONG, open_streams, print_anything
 from ._door.subcommands import SUBCOMMANDS, Subcommand
+from ._words.extras import INSTALL
 from ._words.texts import printable
 
 
@@ -70,10 +71,8 @@ def imported_and_run(name: str, command: Subcommand, arguments: list[str]) -> in
         package = (error.name or "").partition(".")[0]
         if not command.extra or package in ("", __package__):
             raise
-        print(
-            f"ixbackoff {name} needs {package}: pip install 'ixbackoff[{command.extra}]'",
-            file=sys.stderr,
-        )
+        message = f"ixbackoff {name} needs {package}: {INSTALL.format(command.extra)}"
+        print(message, file=sys.stderr)
         return WRONG
     return status
 

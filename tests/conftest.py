@@ -28,8 +28,9 @@ settings.load_profile("same")
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell has its background jobs ignore Ctrl-C, and so would the processes that tests start.
+    # A shell has its background jobs ignore both, and so would the processes that tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 def pytest_collection_finish() -> None:

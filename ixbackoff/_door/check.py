@@ -29,9 +29,9 @@ def parsed(words: list[str]) -> tuple[str, str, list[str]]:
         "arguments, and all after --, are passed to the checker. mypy runs the plugins that the "
         "configuration in the current folder names: check only code that you trust. With - the "
         "output of a checker is read from standard input: mypy src | ixbackoff check -",
-        epilog="Exit status: that of the checker; 1 if only check finds a mistake; 2 if the "
-        "checker is not installed; with -, 1 if there are errors. `ixbackoff explain CODE` prints "
-        "the page of a mistake.",
+        epilog="Exit status: that of the checker; 1 if it finds no error, but this command does; 2 "
+        "if the checker is not installed; with -, 1 if there are errors. `ixbackoff explain CODE` "
+        "prints the page of a mistake.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -56,7 +56,7 @@ def main(words: list[str]) -> int:
     except NotChecked as error:
         print(error, file=sys.stderr)
         return WRONG
-    files = [] if from_input else [file for file in files_of(rest) if names_us(file)]
+    files = [] if from_input else [file for file in files_of(rest) if mentions_ixbackoff(file)]
     if form in UNCHANGED and b"error" not in printed.lower() and not files:
         write(printed)
         return status
@@ -76,7 +76,7 @@ def files_of(words: list[str]) -> Iterator[Path]:
                     yield file
 
 
-def names_us(file: Path) -> bool:
+def mentions_ixbackoff(file: Path) -> bool:
     try:
         return b"ixbackoff" in file.read_bytes()
     except OSError:
@@ -84,9 +84,9 @@ def names_us(file: Path) -> bool:
 
 
 def explained(printed: bytes, form: str, files: Sequence[Path] = ()) -> tuple[bytes, bool, bool]:
-    """Return the text for `printed`, and for mistakes in `files` that no checker reports.
+    """Explain a checker's output, `printed`, and mistakes in `files` that it does not report.
 
-    With it, return whether the text contains errors, and whether it contains such mistakes.
+    Return the text, whether it contains errors, and whether it contains unreported mistakes.
     """
     from .formats import FORMATS  # not at the top: a project without errors does not need it
     from .reading.checker_output import Error, errors_in

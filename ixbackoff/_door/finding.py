@@ -68,11 +68,11 @@ def program(text: str, given: Sequence[Any] = ()) -> Found:
     named = made = imported(text)
     if given or (not hasattr(named, PROGRAM) and is_function(named)):
         made = called(text, named, given)
-    known: Any = program_of(made)
-    if not isinstance(known, Program):
+    value: Any = program_of(made)
+    if not isinstance(value, Program):
         raise ArgumentTypeError(f"{text} {refusal(made, named)}")
-    name = known._name or text.rpartition(":")[2]
-    return Found(name, known, needed(made) if hasattr(made, PROGRAM) else "")
+    name = value._name or text.rpartition(":")[2]
+    return Found(name, value, needed(made) if hasattr(made, PROGRAM) else "")
 
 
 def is_function(named: Any) -> bool:
@@ -80,7 +80,7 @@ def is_function(named: Any) -> bool:
 
 
 def called(text: str, function: Any, given: Sequence[Any] = ()) -> Any:
-    """Call a function that makes a program, or make that of one call of a decorated function."""
+    """Call a function that makes a program, or make the program of a decorated function's call."""
     decorated = hasattr(function, PROGRAM)
     if iscoroutinefunction(function) and not decorated:
         raise ArgumentTypeError(

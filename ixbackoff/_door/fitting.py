@@ -67,7 +67,7 @@ class Fit(NamedTuple):
         return self.reason.partition(":")[0]
 
 
-def fit(known: Plan, limit: ServiceLimit) -> Fit:
+def fit(plan: Plan, limit: ServiceLimit) -> Fit:
     """Compare the plan of a program with a limit.
 
     >>> from ixbackoff import N3, Download, at, do, plan
@@ -78,21 +78,21 @@ def fit(known: Plan, limit: ServiceLimit) -> Fit:
     'fits sqs (30 s), if no try takes longer than 5.75 s'
     """
     no, instead = f"does not fit {limit}", f"give it within={limit.seconds:g}, or a lower rung"
-    if known.longest == inf:
+    if plan.longest == inf:
         return Fit(limit, False, f"{no}: it has no end until it succeeds; {instead}")
-    least = known.longest
+    least = plan.longest
     if least is None:  # without the tries of unknown length
-        least = max(rung.begins + (rung.takes or 0.0) for rung in known.rungs)
+        least = max(rung.begins + (rung.takes or 0.0) for rung in plan.rungs)
     left = limit.seconds - least
     if left < 0:
-        what = "" if known.longest is not None else " without its tries"
+        what = "" if plan.longest is not None else " without its tries"
         reason = f"{no}: {spoken(least)}{what} is {spoken(-left)} too long; {instead}"
         return Fit(limit, False, reason)
-    if known.longest is not None:
+    if plan.longest is not None:
         return Fit(limit, True, f"fits {limit}, with {spoken(left)} to spare")
     if left == 0:
         return Fit(limit, False, f"{no}: no time is left for a try; {instead}")
-    if known.tries is None:
+    if plan.tries is None:
         return Fit(limit, True, f"fits {limit}, if its tries take no more than {spoken(left)}")
-    share = spoken(left / known.tries)
+    share = spoken(left / plan.tries)
     return Fit(limit, True, f"fits {limit}, if no try takes longer than {share}")

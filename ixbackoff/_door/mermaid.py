@@ -23,18 +23,18 @@ def as_mermaid(planned: Planned) -> str:
         N0: N0, 1 try
         N0 --> [*]: ends
     """
-    known = planned.plan
+    plan = planned.plan
     title = planned.headline.replace('"', "'")
     lines = ["---", f'title: "{title}"', "---", "stateDiagram-v2"]
-    lines.append(f"    [*] --> N{known.rungs[0].rung}")
-    for rung in known.rungs:
-        here, last = f"N{rung.rung}", rung is known.rungs[-1]
+    lines.append(f"    [*] --> N{plan.rungs[0].rung}")
+    for rung in plan.rungs:
+        here, last = f"N{rung.rung}", rung is plan.rungs[-1]
         lines.append(f"    {here}: {here}, {counted(rung.tries, 'try', 'tries')}")
         below = here if last else f"N{rung.rung - 1}"
         if rung.wait_seconds is not None:
             lines.append(f"    {here} --> {below}: {rung.when}, waits {spoken(rung.wait_seconds)}")
         elif not last:
             lines.append(f"    {here} --> {below}: without a wait")
-    ends = "well" if known.wait_count == inf else "ends"
-    lines.append(f"    N{known.rungs[-1].rung} --> [*]: {ends}")
+    ends = "succeeded" if plan.wait_count == inf else "ends"
+    lines.append(f"    N{plan.rungs[-1].rung} --> [*]: {ends}")
     return "\n".join(lines)

@@ -29,32 +29,32 @@ class Planned(NamedTuple):
         >>> Planned("page", plan(at(N3).retry(Log("try"))), []).headline
         'page: at most 4 tries, 3 waits and 7 s in all'
         """
-        known = self.plan
-        if known.wait_count == inf:
-            ends = "" if known.longest in (None, inf) else f" or {spoken(known.longest)} are over"
+        plan = self.plan
+        if plan.wait_count == inf:
+            ends = "" if plan.longest in (None, inf) else f" or {spoken(plan.longest)} are over"
             return f"{self.name}: tries without end, until it succeeds{ends}"
-        parts = [counted(known.tries, "try", "tries"), counted(known.wait_count, "wait", "waits")]
-        if known.longest is None:
-            parts.append(f"{spoken(known.seconds)} of waiting")
+        parts = [counted(plan.tries, "try", "tries"), counted(plan.wait_count, "wait", "waits")]
+        if plan.longest is None:
+            parts.append(f"{spoken(plan.seconds)} of waiting")
         else:
-            parts.append(f"{spoken(known.longest)} in all")
+            parts.append(f"{spoken(plan.longest)} in all")
         return f"{self.name}: at most {parts[0]}, {parts[1]} and {parts[2]}"
 
 
 def as_text(planned: Planned) -> str:
     """Write a plan as a table, with a bar for each wait and a line for each limit."""
-    known = planned.plan
-    longest = max((rung.wait_seconds or 0.0 for rung in known.rungs), default=0.0)
+    plan = planned.plan
+    longest = max((rung.wait_seconds or 0.0 for rung in plan.rungs), default=0.0)
     lines = [planned.headline, "", "rung  tries          from    then waits  if"]
-    for rung in known.rungs:
+    for rung in plan.rungs:
         tries = "?" if rung.tries is None else str(rung.tries)
         waits = "-" if rung.wait_seconds is None else spoken(rung.wait_seconds)
         bar = "#" * max(1, round(WIDEST * rung.wait_seconds / longest)) if rung.wait_seconds else ""
         times = f"{spoken(rung.begins):>12}  {waits:>12}"
         lines.append(f"N{rung.rung:<3}  {tries:>5}  {times}  {rung.when:8}{bar}".rstrip())
-    if known.wait_count == inf:
+    if plan.wait_count == inf:
         lines.append("and so on, with the last wait repeated")
-    if any(rung.takes is None and rung.tries != 0 for rung in known.rungs):
+    if any(rung.takes is None and rung.tries != 0 for rung in plan.rungs):
         lines.append(
             "The times do not include the tries; --each, or .limit(...), gives the time of a try."
         )
@@ -66,20 +66,20 @@ def as_text(planned: Planned) -> str:
 
 def as_json(planned: Planned) -> str:
     """Write a plan as JSON, with `null` for infinite numbers and those that only the run knows."""
-    known = planned.plan
+    plan = planned.plan
     return json.dumps(
         {
             "program": planned.name,
-            "endless": known.wait_count == inf,
-            "tries": finite_or_none(known.tries),
-            "wait_count": finite_or_none(known.wait_count),
-            "seconds": finite_or_none(known.seconds),
-            "longest": finite_or_none(known.longest),
+            "endless": plan.wait_count == inf,
+            "tries": finite_or_none(plan.tries),
+            "wait_count": finite_or_none(plan.wait_count),
+            "seconds": finite_or_none(plan.seconds),
+            "longest": finite_or_none(plan.longest),
             "commands": {
-                kind.__name__: finite_or_none(many) for kind, many in known.commands.kinds.items()
+                kind.__name__: finite_or_none(many) for kind, many in plan.commands.kinds.items()
             },
-            "uncounted": sorted(known.commands.uncounted),
-            "rungs": [rung._asdict() for rung in known.rungs],
+            "uncounted": sorted(plan.commands.uncounted),
+            "rungs": [rung._asdict() for rung in plan.rungs],
             "fits": [
                 {
                     "limit": one.limit.seconds,

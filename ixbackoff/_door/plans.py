@@ -66,10 +66,10 @@ def main(words: list[str]) -> int:
     args = parsed(words)
     found: finding.Found = args.program
     try:
-        known = plan(found.program, args.schedule, each=args.each)
+        whole = plan(found.program, args.schedule, each=args.each)
     except (TypeError, ValueError) as error:  # a schedule may return seconds that no wait can have
         print(f"{found.name} cannot be planned: {in_one_line(error)}", file=sys.stderr)
         return WRONG
-    fits = [fit(known, limit) for limit in args.fits]
-    print(FORMATS[args.output_format](Planned(found.name, known, fits)))
+    fits = [fit(whole, limit) for limit in args.fits]
+    print(FORMATS[args.output_format](Planned(found.name, whole, fits)))
     return 0 if all(one.fits for one in fits) else FAILED

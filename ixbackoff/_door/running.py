@@ -81,7 +81,7 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
 
 def main(words: list[str]) -> int:
     before, given = finding.arguments_apart(words)
-    if shell.is_meant(before, len(before) < len(words)):
+    if shell.names_a_rung(before, len(before) < len(words)):
         return shell.run(parsed(before, of_shell=True), tuple(words[len(before) + 1 :]))
     args = parsed(before, of_shell=False, given=given)
     found: finding.Found = args.what

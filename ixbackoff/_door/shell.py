@@ -22,9 +22,9 @@ from .stderr_log import logged
 LATE = 124
 """The exit status after the deadline, as for timeout(1)."""
 HIGHEST = 255
-LASTING = frozenset({2, 64, 65, 66, 67, 70, 72, 73, 77, 78, 126, 127})
+PERMANENT = frozenset({2, 64, 65, 66, 67, 70, 72, 73, 77, 78, 126, 127})
 """The statuses of permanent failures: wrong usage, and permanent ones of `sysexits.h`."""
-TRANSIENT = frozenset(range(1, 128)) - LASTING
+TRANSIENT = frozenset(range(1, 128)) - PERMANENT
 """The statuses that are retried by default."""
 
 
@@ -66,11 +66,11 @@ def is_rung(text: str) -> bool:
     return text == "FOREVER" or text in {f"N{number}" for number in range(rungs.DEEPEST + 1)}
 
 
-def is_meant(words: list[str], dashes: bool) -> bool:
-    """Return whether words, which `--` may follow, name a rung and not a program.
+def names_a_rung(words: list[str], dashes: bool) -> bool:
+    """Return whether `words` name a rung, not a program; `dashes`: whether `--` follows them.
 
-    >>> is_meant(["--on", "75", "N3"], True), is_meant(["jobs:copy"], True), is_meant(["3"], False)
-    (True, False, True)
+    >>> names_a_rung(["--on", "75", "N3"], True), names_a_rung(["jobs:copy"], True)
+    (True, False)
     """
     number = any(word.isdecimal() for word in words[:1])
     return number or any(map(is_rung, words)) or (dashes and not any(":" in one for one in words))
@@ -112,7 +112,7 @@ def add_options(parser: Parser) -> None:
         type=statuses,
         metavar="STATUSES",
         help="the exit statuses that are retried, such as 75 or 1-10,75,SIGKILL, or any "
-        f"(default: 1-125 without {', '.join(map(str, sorted(LASTING - {126, 127})))})",
+        f"(default: 1-125 without {', '.join(map(str, sorted(PERMANENT - {126, 127})))})",
     )
 
 

@@ -63,13 +63,13 @@ class Axis(NamedTuple):
 
 def as_svg(planned: Planned) -> str:
     """Draw a plan: tries are dots, waits are lines, and a limit is a vertical line."""
-    known = planned.plan
-    ends = [rung.begins + (rung.takes or 0.0) + (rung.wait_seconds or 0.0) for rung in known.rungs]
+    plan = planned.plan
+    ends = [rung.begins + (rung.takes or 0.0) + (rung.wait_seconds or 0.0) for rung in plan.rungs]
     last = max([*ends, 1e-3])
     limits = [one.limit.seconds for one in planned.fits]
     axis = Axis(max(last, *(one for one in limits if one <= last * FARTHEST), 0.0) * 1.02)
     top = TOP + 18 * len(limits) - (0 if limits else 22)
-    bottom = top + ROW * len(known.rungs)
+    bottom = top + ROW * len(plan.rungs)
     body = [
         *heading(planned, bottom + BELOW + 22 * len(limits) - 10),
         *scale(axis, top, bottom),
@@ -80,7 +80,7 @@ def as_svg(planned: Planned) -> str:
         ),
         *(
             line
-            for row, (rung, below) in enumerate(pairwise([*known.rungs, None]))
+            for row, (rung, below) in enumerate(pairwise([*plan.rungs, None]))
             if rung is not None
             for line in drawn_rung(axis, top + ROW * (row + 0.5), rung, below)
         ),

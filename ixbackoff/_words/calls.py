@@ -25,7 +25,7 @@ SECRETS = (  # the repetitions that can overlap are bounded: the time is linear 
 
 
 def shown(value: object, name: str = "") -> str:
-    """Return an argument's text, with '...' in place of secrets, which its name or text gives away.
+    """Return an argument's text, with '...' in place of secrets.
 
     Secrets are the login in a URL, and the value of a name such as `password`: the name of the
     argument, a name in a query or a DSN, or a key of a dictionary.

@@ -61,11 +61,11 @@ class Misuse(TypeError):
     ixbackoff.Misuse: .backoff() goes one rung down, but no wait is left at N0: start the program on a higher rung, or leave the step out.
     """  # noqa: E501
 
-    unanswered: type | None = None  # the kind without a handler, for `name_all` to add others
+    unanswered: type | None = None  # the kind without a handler, to which `run` adds the others
 
 
 class AnyCommand:
-    """The base of all commands. A handler of it can be joined to any other: it is not generic."""
+    """The base of all commands; not generic, so a handler of it can be joined to any other."""
 
     __slots__ = ()
 
@@ -75,7 +75,7 @@ class Command(AnyCommand, Value, Generic[R]):
 
     A subclass is a frozen dataclass or a class with `__slots__`; it is compared and printed by its
     fields. It does nothing by itself: a handler in an interpreter answers it. It cannot override
-    `handled_by`, `awaited_by` or `handled_as_in`, so that no handler can promise another answer.
+    `handled_by`, `awaited_by` or `handled_as_in`, so a handler always returns the type `R`.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class Command(AnyCommand, Value, Generic[R]):
             method: object = getattr(getattr(cls, name), "__func__", None)
             if method is not getattr(Command, name).__func__:
                 raise Misuse(
-                    f"{cls.__name__} cannot have a {name} of its own, which could promise another "
-                    "answer: give it another name."
+                    f"{cls.__name__} cannot override {name}, because a handler has to return the "
+                    "type of the command's answer: give this method another name."
                 )
 
     if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class Command(AnyCommand, Value, Generic[R]):
     @final
     @classmethod
     def handled_as_in(cls, interpreter: I_any) -> I_any:
-        """Take the handler of this kind of command only from an interpreter.
+        """Take the handler of this kind of command from an interpreter, without its others.
 
         Two handlers of one generic kind cannot be joined. To replace one of them, take the other
         handlers from its interpreter:
@@ -338,9 +338,9 @@ def check_apart(kind: type, handlers: Handlers) -> None:
     for other in handlers:
         if issubclass(other, kind) or (_is_generic(other) and issubclass(kind, other)):
             raise Misuse(
-                f"Both answer {other.__name__}, but a run does not know the type of a "
+                f"Both interpreters answer {other.__name__}, but a run does not know the type of a "
                 f"{kind.__name__}'s answer, so one handler would answer for the other: write one "
-                "handler for both, or join only the handlers that you need of the first, such as "
+                "handler for both, or take only the handlers you need from the left one, such as "
                 f"Delay.handled_as_in(interpreter) | {kind.__name__}.handled_by(...)."
             )
 
@@ -417,7 +417,7 @@ def raisable(error: F_any) -> F_any | RuntimeError:
 
 def stop_error(error: BaseException) -> RuntimeError:
     """Make the `RuntimeError` in place of a StopIteration, which would end the generator."""
-    made = RuntimeError(f"{error!r} was raised by a handler: for generators it means the end")
+    made = RuntimeError(f"A handler raised {error!r}, which ends generators: raise another error.")
     made.__cause__ = error
     return made
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 LIVE = frozenset({"anyio", "httpx2", "obstore", "portalocker"})
 """The packages of the extra `ixbackoff[live]`."""
+INSTALL = "pip install '.[{}]' in a checkout of ixbackoff"  # in messages; a release changes it
 
 
 @contextmanager
@@ -18,6 +19,5 @@ def needed(by: str, extra: str, packages: Collection[str]) -> Generator[None]:
         package = (error.name or "").partition(".")[0]
         if package not in packages:
             raise
-        raise ImportError(
-            f"{by} needs {package}: pip install 'ixbackoff[{extra}]'", name=package
-        ) from None
+        message = f"{by} needs {package}: {INSTALL.format(extra)}"
+        raise ImportError(message, name=package) from None

@@ -40,10 +40,10 @@ class DatabaseClock:
 
     def __init__(self, ask: Callable[[], float]) -> None:
         self._ask = ask
-        self._offset = self._compared()
+        self._offset = self._measured()
         self._read = time.monotonic()
 
-    def _compared(self) -> float:
+    def _measured(self) -> float:
         before = time.monotonic()
         there = self._ask()
         return there - (before + time.monotonic()) / 2
@@ -52,5 +52,5 @@ class DatabaseClock:
         if time.monotonic() - self._read > AGE:
             self._read = time.monotonic()  # first, so that other threads do not query it, too
             with suppress(Exception):
-                self._offset = self._compared()
+                self._offset = self._measured()
         return time.monotonic() + self._offset

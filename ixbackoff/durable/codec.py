@@ -158,8 +158,8 @@ def encode_by_base(value: Any, kind: type) -> JSON:
     if derives(kind, tuple) and hasattr(kind, "_make"):
         return {TAG: "named", "k": named(kind), "v": list(map(encode, value))}
     if is_dataclass(kind):
-        held = {field.name: encode(getattr(value, field.name)) for field in fields(kind)}
-        return {TAG: "data", "k": named(kind), "v": held}
+        encoded = {field.name: encode(getattr(value, field.name)) for field in fields(kind)}
+        return {TAG: "data", "k": named(kind), "v": encoded}
     if kind is type:
         return {TAG: "type", "v": named(value)}
     name = type(value).__name__
@@ -174,32 +174,32 @@ def derives(kind: type, base: type | tuple[type, ...]) -> bool:
     return issubclass(kind, base)
 
 
-def decode(held: JSON) -> Any:
+def decode(encoded: JSON) -> Any:
     """Return the value that `encode` has encoded; raise Unrecordable if its class is gone."""
-    if held.__class__ is list:
-        return [decode(item) for item in held]
-    if held.__class__ is not dict:
-        return held
-    tag = held.get(TAG)
+    if encoded.__class__ is list:
+        return [decode(item) for item in encoded]
+    if encoded.__class__ is not dict:
+        return encoded
+    tag = encoded.get(TAG)
     if tag is None:
-        return {key: decode(item) for key, item in held.items()}
+        return {key: decode(item) for key, item in encoded.items()}
     if tag in DECODERS:
-        return DECODERS[tag](held)
+        return DECODERS[tag](encoded)
     if tag not in KINDS:
         raise Unrecordable(
             f"A value of {tag} is in the journal, and this process cannot decode it: call "
             "recordable(...) where the class is defined."
         )
-    return KINDS[tag].back(decode(held["v"]))
+    return KINDS[tag].back(decode(encoded["v"]))
 
 
-def decode_data(held: JSON) -> Any:
+def decode_data(encoded: JSON) -> Any:
     """Make an instance of a dataclass without calling `__init__`: its fields were checked once."""
-    kind = found(held["k"])
+    kind = found(encoded["k"])
     if not is_dataclass(kind) or not isinstance(kind, type):
-        raise Unrecordable(f"{held['k']} is not a dataclass any more.")
+        raise Unrecordable(f"{encoded['k']} is not a dataclass any more.")
     made = object.__new__(kind)
-    for name, item in held["v"].items():
+    for name, item in encoded["v"].items():
         object.__setattr__(made, name, decode(item))
     return made
 
@@ -212,17 +212,17 @@ def encode_failure(failure: BaseException, depth: int = 0) -> JSON:
     for kind in failure.__class__.__mro__:
         if not issubclass(kind, Exception):
             break
-        held = encode_as(failure, kind)
-        if held is None:
+        encoded = encode_as(failure, kind)
+        if encoded is None:
             continue
         notes = [str(note) for note in getattr(failure, "__notes__", ())]
         if kind is not failure.__class__:
             notes.append(f"recorded as {kind.__name__}: it was a {failure.__class__.__qualname__}")
         if notes:
-            held["notes"] = [encode(note) for note in notes]
+            encoded["notes"] = [encode(note) for note in notes]
         if failure.__cause__ is not None and depth < DEEPEST:
-            held["cause"] = encode_failure(failure.__cause__, depth + 1)
-        return held
+            encoded["cause"] = encode_failure(failure.__cause__, depth + 1)
+        return encoded
     return encode_failure(RuntimeError(shown(failure)), DEEPEST)
 
 
@@ -230,17 +230,17 @@ def encode_as(failure: BaseException, kind: type) -> JSON:
     """Encode an exception as one of `kind`; return `None` if it could not be decoded again."""
     exact = kind is failure.__class__
     try:
-        held = {
+        encoded = {
             TAG: "failure",
             "k": named(kind),
             "args": [encode(item) for item in (arguments(failure) if exact else [str(failure)])],
             "state": encode(state_of(failure) if exact else {}),
             "text": encode(str(failure)),
         }
-        back = decode_failure(held)
+        back = decode_failure(encoded)
         same = back.__class__ is kind and str(back) == str(failure)
         if same and (not exact or state_of(back).keys() == state_of(failure).keys()):
-            return held
+            return encoded
     except Exception:
         return None
     return None
@@ -248,8 +248,8 @@ def encode_as(failure: BaseException, kind: type) -> JSON:
 
 def state_of(failure: BaseException) -> dict[str, Any]:
     """Return the attributes of an exception, without its notes and its recorded judgement."""
-    held = fields_of(failure)
-    return {name: value for name, value in held.items() if name not in ("__notes__", RECORDED)}
+    state = fields_of(failure)
+    return {name: value for name, value in state.items() if name not in ("__notes__", RECORDED)}
 
 
 def arguments(failure: BaseException) -> tuple[Any, ...]:
@@ -267,24 +267,24 @@ def arguments(failure: BaseException) -> tuple[Any, ...]:
     return arguments
 
 
-def decode_failure(held: JSON) -> BaseException:
+def decode_failure(encoded: JSON) -> BaseException:
     """Return the exception that `encode_failure` encoded, without calling its own `__init__`."""
-    kind = found_kind(held["k"], BaseException)
-    given = tuple(decode(item) for item in held["args"])
+    kind = found_kind(encoded["k"], BaseException)
+    given = tuple(decode(item) for item in encoded["args"])
     made: BaseException = kind.__new__(kind, *given)
     if made.__class__ is not kind:
-        raise Unrecordable(f"{held['k']}.__new__ returned an instance of another class.")
+        raise Unrecordable(f"{encoded['k']}.__new__ returned an instance of another class.")
     begin: Any = vars(built_in(kind)).get("__init__", BaseException.__init__)
     try:
         begin(made, *given)
     except TypeError:  # the arguments are not those of the built-in base class
         made.args = given
-    for name, value in decode(held["state"]).items():
+    for name, value in decode(encoded["state"]).items():
         object.__setattr__(made, name, value)
-    for note in held.get("notes", ()):
+    for note in encoded.get("notes", ()):
         made.add_note(decode(note))
-    if "cause" in held:
-        made.__cause__ = decode_failure(held["cause"])
+    if "cause" in encoded:
+        made.__cause__ = decode_failure(encoded["cause"])
     return made
 
 
@@ -293,15 +293,15 @@ def built_in(kind: type) -> type:
 
 
 DECODERS: dict[str, Callable[[JSON], Any]] = {
-    "float": lambda held: float(held["v"]),
-    "str": lambda held: base64.b64decode(held["v"]).decode("utf-8", "surrogatepass"),
-    "dict": lambda held: {decode(key): decode(item) for key, item in held["v"]},
+    "float": lambda encoded: float(encoded["v"]),
+    "str": lambda encoded: base64.b64decode(encoded["v"]).decode("utf-8", "surrogatepass"),
+    "dict": lambda encoded: {decode(key): decode(item) for key, item in encoded["v"]},
     "failure": decode_failure,
-    "enum": lambda held: found_kind(held["k"], Enum)[held["v"]],
-    "path": lambda held: found_kind(held["k"], PurePath)(decode(held["v"])),
-    "named": lambda held: found_kind(held["k"], tuple)._make(map(decode, held["v"])),
+    "enum": lambda encoded: found_kind(encoded["k"], Enum)[encoded["v"]],
+    "path": lambda encoded: found_kind(encoded["k"], PurePath)(decode(encoded["v"])),
+    "named": lambda encoded: found_kind(encoded["k"], tuple)._make(map(decode, encoded["v"])),
     "data": decode_data,
-    "type": lambda held: found_kind(held["v"], object),
+    "type": lambda encoded: found_kind(encoded["v"], object),
 }
 
 

@@ -1,7 +1,7 @@
 """The database of durable runs: any process can start, read and change them.
 
-A run is a DBOS workflow for each segment between two parked waits. The id of the first segment is
-the id of the run; the ids of the others have a number at the end.
+Parked waits divide a run into segments; each segment is a DBOS workflow. The id of the first
+segment is the id of the run; the ids of the others have a number at the end.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ class RunFailed(Exception):
     """The last failure of a run, in the form that DBOS stores.
 
     Args:
-        held: the failure as JSON.
+        encoded: the failure as JSON.
         diverged: whether the code has changed since the run began; the old code can resume the run.
     """
 
-    def __init__(self, held: JSON, diverged: bool = False) -> None:
-        super().__init__(f"{held['k'].rpartition(':')[2]}: {decode(held['text'])}")
-        self.data = {"failure": json.dumps(held), "diverged": diverged}
+    def __init__(self, encoded: JSON, diverged: bool = False) -> None:
+        super().__init__(f"{encoded['k'].rpartition(':')[2]}: {decode(encoded['text'])}")
+        self.data = {"failure": json.dumps(encoded), "diverged": diverged}
 
 
 class Store:
@@ -358,7 +358,7 @@ class Store:
         self._client.update_workflow_attributes(status.workflow_id, {attribute: given}, merge=True)
 
     def _cancel_active(self, segments: list[WorkflowStatus]) -> bool:
-        """Cancel the active segments; return whether there are any, which may have successors."""
+        """Cancel the active segments; return true if any was, and may have started another one."""
         active = [status.workflow_id for status in segments if status.status in ACTIVE]
         if active:
             self._client.cancel_workflows(active)

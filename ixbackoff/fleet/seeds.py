@@ -60,8 +60,8 @@ def each_seed(
     Args:
         function: a function of the seed, which returns the same result for the same seed.
         seeds: the number of seeds, counted from 0, or the seeds themselves.
-        jobs: the number of worker processes, by default that of the processors; with 1 all runs in
-            this process, and nothing is pickled.
+        jobs: the number of worker processes, by default that of the processors. With 1, this
+            process calls the function, and nothing is pickled.
         executor: a `concurrent.futures.Executor` instead of worker processes, such as
             `Client(...).get_executor()` of Dask or `MPIPoolExecutor()` of mpi4py. It is not shut
             down.
@@ -85,13 +85,13 @@ def each_seed(
             watch(seed, result)
 
     if executor is not None:
-        elsewhere(function, numbers, nullcontext(executor), keep)
+        call_in_workers(function, numbers, nullcontext(executor), keep)
     elif many == 1:
-        here(function, numbers, keep)
+        call_here(function, numbers, keep)
     else:
-        with carrying(numbers[0]):
+        with explained_errors(numbers[0]):
             pickle.dumps(function)  # before workers start in vain
-        elsewhere(function, numbers, pool(many), keep, own=True)
+        call_in_workers(function, numbers, pool(many), keep, own=True)
     return Sample(numbers, tuple(results[seed] for seed in numbers))
 
 
@@ -102,7 +102,7 @@ def pool(workers: int) -> AbstractContextManager[Executor]:
     return worker_pool(workers)
 
 
-def here(
+def call_here(
     function: Callable[[int], R], seeds: Iterable[int], keep: Callable[[int, R], None]
 ) -> None:
     for seed in seeds:
@@ -114,7 +114,7 @@ def here(
         keep(seed, result)
 
 
-def elsewhere(
+def call_in_workers(
     function: Callable[[int], R],
     seeds: Iterable[int],
     workplace: AbstractContextManager[Executor],
@@ -126,12 +126,12 @@ def elsewhere(
     try:
         with workplace as executor:
             for seed in seeds:
-                with carrying(seed):
+                with explained_errors(seed):
                     future = executor.submit(called, function, seed)
                 futures[future] = seed
             for future in completed(futures, executor if own else None):
                 seed = futures[future]
-                with carrying(seed):
+                with explained_errors(seed):
                     result = future.result()
                 if isinstance(result, Failed):
                     result.error.add_note(note_of(seed))
@@ -180,7 +180,7 @@ def called(function: Callable[[int], R], seed: int) -> R | Failed:
 
 
 @contextmanager
-def carrying(seed: int) -> Generator[None]:
+def explained_errors(seed: int) -> Generator[None]:
     """Explain a broken executor or a pickling error in this block; note the seed on others."""
     from concurrent.futures import BrokenExecutor
 
@@ -189,9 +189,9 @@ def carrying(seed: int) -> Generator[None]:
     except BrokenExecutor as error:
         raise BrokenExecutor(
             f"A worker ended before it was done with seed={seed}: it was killed, had no memory "
-            "left, returned an object that pickle can write and not read, or could not import the "
-            'function, which needs a script guarded by if __name__ == "__main__"; give fewer '
-            "jobs=, or jobs=1 to see the error itself."
+            "left, returned an object that pickle can write but not read, or could not import the "
+            'function, because its script has no if __name__ == "__main__"; give fewer jobs=, or '
+            "jobs=1 to see the error itself."
         ) from error
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise Misuse(
@@ -227,7 +227,7 @@ def checked_seeds(seeds: object) -> tuple[int, ...]:
 
 
 def checked_jobs(jobs: object, executor: object, seeds: int) -> int:
-    """Return the number of worker processes: not more than seeds."""
+    """Return the number of worker processes: at most one for each seed."""
     if jobs is None:
         return min(processors(), seeds)
     if not isinstance(jobs, int) or jobs < 1:

@@ -7,9 +7,9 @@ twice needs another `on`.
 
 DEADLINE_EXCEEDED is permanent: the call may have been carried out, and the failure does not show
 whether it may be repeated; where it may, pass `on=`. INTERNAL, UNKNOWN and the others are permanent
-too. So are a message that is larger than the limit, although it is RESOURCE_EXHAUSTED, and a host
-that does not exist or a certificate that does not verify, although they are UNAVAILABLE: the judge
-recognizes them by their text.
+too. The judge recognizes three permanent failures by their text: a message that is larger than the
+limit (RESOURCE_EXHAUSTED), a host that does not exist and a certificate that does not verify (both
+UNAVAILABLE).
 
 `grpc-retry-pushback-ms` gives the milliseconds to wait; anything but a number in it forbids another
 try (gRFC A6). `google.rpc.RetryInfo` in the details of the status is read where

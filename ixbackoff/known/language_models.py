@@ -5,9 +5,9 @@ answer that is computed twice does no harm. Here these failures are transient, t
 answer that breaks off in the middle of its stream. A request that creates something, such as a file
 or a batch, is no exception.
 
-What only paying ends is permanent. A service decides for itself by `x-should-retry`. It says when
-by `retry-after-ms`, by `Retry-After`, by the reset of each limit of which nothing remains, or, as
-Google does, by a `RetryInfo` in the body.
+A failure that lasts until somebody pays is permanent. By `x-should-retry` a service decides for
+itself whether to retry. It says when by `retry-after-ms`, by `Retry-After`, by the time at which an
+exhausted limit is reset, or, as Google does, by a `RetryInfo` in the body.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ def judge(failure: Any) -> Verdict:
     errors = list(errors_of(failure))
     words = {str(error.get(key)) for error in errors for key in ("type", "code", "error_code")}
     if spent := sorted(filter(SPENT.fullmatch, words)):
-        return permanent(failure, f": {spent[0]}, which only paying ends")
+        return permanent(failure, f": {spent[0]}, which lasts until somebody pays")
     status = status_of(failure)
     if status is None:
         return unanswered(failure, words)
     headers = headers_of(failure) or headers_of(openai_of(failure))
-    wished = headers.get("x-should-retry") == "true"
-    if not is_forbidden(headers) and (wished or status in REPEATED or status >= 500):
+    allowed = headers.get("x-should-retry") == "true"
+    if not is_forbidden(headers) and (allowed or status in REPEATED or status >= 500):
         return Verdict(True, asked(headers, errors))
     return answered(failure, status, headers, ())
 
 
 def openai_of(failure: Any) -> Any:
-    """Return the failure of openai that litellm made another of, if it did."""
+    """Return the failure of openai inside a failure of litellm, or `None`."""
     below = cause_of(failure)
     return below if below is None else cause_of(below)
 
@@ -95,7 +95,7 @@ def asked(headers: Mapping[str, str], errors: list[Mapping[str, Any]]) -> float 
 
 
 def resets(headers: Mapping[str, str]) -> Iterator[float]:
-    """Yield the seconds until each limit of which nothing remains is reset."""
+    """Yield the seconds until each exhausted limit is reset."""
     for name, value in headers.items():
         if headers.get(name.replace("-reset", "-remaining")) != "0":
             continue

@@ -23,7 +23,7 @@ from .sqlstates import is_lost, is_transient
 from .tracebacks import through
 
 SERVER_SAYS = re.compile(r": \w+:  ")
-"""The severity in the server's message, which follows libpq's text; two spaces end it."""
+"""The severity and two spaces, which precede the server's own message in a text of libpq."""
 
 SERVER_MAY_PASS = re.compile(
     "too many clients|too many connections|connection slots are reserved"

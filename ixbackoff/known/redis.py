@@ -57,6 +57,6 @@ def judge(failure: Any) -> Verdict:
 
 
 def as_its_cause(failure: Any) -> Verdict:
-    """Judge the failure to reach any node of a cluster by that of the last node."""
+    """Judge the failure to reach any node of a cluster by the failure of the last node."""
     cause = failure.__cause__ or failure.__context__
     return judge(cause) if cause is not None else Verdict(True)

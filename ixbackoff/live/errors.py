@@ -60,7 +60,7 @@ def failure_of_status(status: int, headers: Mapping[str, str], request: str) -> 
             f"{request}: the server answered {status}, a redirect without a target"
         )
     else:
-        return ConnectionError(f"{request}: the server answered {status} to an ordinary request")
+        return ConnectionError(f"{request}: the server answered {status}, which was not asked for")
     failure.add_note(request)
     return failure
 

@@ -30,13 +30,13 @@ class Use:
 
     Attributes:
         fresh: whether a connection was opened since this was last set to false.
-        shut: whether the effect of the exchange was aborted.
+        aborted: whether the command of the exchange was aborted.
     """
 
     def __init__(self, deadline: Deadline) -> None:
         self.deadline = deadline
         self.fresh = False
-        self.shut = False
+        self.aborted = False
         self._lock = Lock()
         self._sockets: list[socket.socket] = []
         abort = ABORT.get()
@@ -48,14 +48,14 @@ class Use:
         if isinstance(opened, socket.socket) and opened not in self._sockets:
             with self._lock:
                 self._sockets.append(opened)
-                if self.shut:
+                if self.aborted:
                     shut(opened)
         return self.deadline.shorten(timeout)
 
     def abort(self) -> None:
         """End the current read or write, from another thread."""
         with self._lock:
-            self.shut = True
+            self.aborted = True
             for opened in self._sockets:
                 shut(opened)
 

@@ -1,4 +1,4 @@
-"""Transports of the HTTP library: they pool connections and use proxies of the environment."""
+"""Transports of the HTTP library: they pool connections and use the proxies of the environment."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Transport(httpx2.BaseTransport):
     """A transport for threads; the context variable `USE` has the deadline of each exchange."""
 
     def __init__(self, limits: Limits) -> None:
-        self._pools: dict[Way, Pool] = {}
+        self._pools: dict[Route, Pool] = {}
         self._lock = Lock()
         self._limits = limits
         self._proxies = getproxies()
@@ -67,23 +67,23 @@ class Transport(httpx2.BaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         use, host = USE.get(), request.url.host
-        pool = self._pool(way_of(request.url, self._proxies, self._limits))
+        pool = self._pool(route_of(request.url, self._proxies, self._limits))
         self._gate.enter(host, use.deadline)
         try:
             with renamed():
-                answer = answered(pool, lower(request), use)
+                answer = send(pool, to_httpcore(request), use)
         except BaseException:
             self._gate.leave(host)
             raise
-        return response(answer, Body(answer, lambda: self._gate.leave(host)))
+        return to_httpx(answer, Body(answer, lambda: self._gate.leave(host)))
 
-    def _pool(self, way: Way) -> Pool:
+    def _pool(self, route: Route) -> Pool:
         with self._lock:
-            if way not in self._pools:
+            if route not in self._pools:
                 backend = TimedBackend(self._limits.addresses)
-                self._pools[way] = pool = Pool(network_backend=backend, **settings_of(way))
+                self._pools[route] = pool = Pool(network_backend=backend, **settings_of(route))
                 lock_in_c(pool)
-            return self._pools[way]
+            return self._pools[route]
 
     def retire(self, interrupted: Collection[int]) -> None:
         self._clients.clear()
@@ -96,7 +96,7 @@ class Transport(httpx2.BaseTransport):
             pool.close()
 
 
-def answered(pool: Pool, request: httpcore2.Request, use: Use) -> httpcore2.Response:
+def send(pool: Pool, request: httpcore2.Request, use: Use) -> httpcore2.Response:
     """Send a request, once more if the server had closed the connection while it was unused.
 
     Before the second time, all idle connections to the server are closed: the server may have
@@ -106,58 +106,58 @@ def answered(pool: Pool, request: httpcore2.Request, use: Use) -> httpcore2.Resp
     try:
         return pool.handle_request(request)
     except STALE:
-        if use.fresh or use.shut or not use.deadline.left:
+        if use.fresh or use.aborted or not use.deadline.left:
             raise
     pool.close_idle(request.url.origin)
     return pool.handle_request(request)
 
 
 class Body(httpx2.SyncByteStream):
-    """The body of a response, whose errors are those of httpx2; closing it calls `over`, once."""
+    """The body of a response; it raises errors of httpx2. `on_close` is called once."""
 
-    def __init__(self, answer: httpcore2.Response, over: Callable[[], None]) -> None:
+    def __init__(self, answer: httpcore2.Response, on_close: Callable[[], None]) -> None:
         self._answer = answer
-        self._over: Callable[[], None] | None = over
+        self._on_close: Callable[[], None] | None = on_close
 
     def __iter__(self) -> Iterator[bytes]:
         with renamed():
             yield from self._answer.iter_stream()
 
     def close(self) -> None:
-        over, self._over = self._over, None
-        if over is not None:
+        on_close, self._on_close = self._on_close, None
+        if on_close is not None:
             try:
                 self._answer.close()
             finally:
-                over()
+                on_close()
 
 
 class AsyncTransport(httpx2.AsyncBaseTransport):
     """A transport for the tasks of one event loop."""
 
     def __init__(self, limits: Limits) -> None:
-        self._pools: dict[Way, AsyncPool] = {}
+        self._pools: dict[Route, AsyncPool] = {}
         self._limits = limits
         self._proxies = getproxies()
         self._gate = AsyncGate(limits.connections)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         host = request.url.host
-        pool = self._pool(way_of(request.url, self._proxies, self._limits))
+        pool = self._pool(route_of(request.url, self._proxies, self._limits))
         await self._gate.enter(host)
         try:
             with renamed():
-                answer = await answered_async(pool, request)
+                answer = await send_async(pool, request)
         except BaseException:
             self._gate.leave(host)
             raise
-        return response(answer, AsyncBody(answer, lambda: self._gate.leave(host)))
+        return to_httpx(answer, AsyncBody(answer, lambda: self._gate.leave(host)))
 
-    def _pool(self, way: Way) -> AsyncPool:
-        if way not in self._pools:
+    def _pool(self, route: Route) -> AsyncPool:
+        if route not in self._pools:
             backend = AsyncBackend(self._limits.addresses)
-            self._pools[way] = AsyncPool(network_backend=backend, **settings_of(way))
-        return self._pools[way]
+            self._pools[route] = AsyncPool(network_backend=backend, **settings_of(route))
+        return self._pools[route]
 
     async def aclose(self) -> None:
         with anyio.CancelScope(shield=True):
@@ -165,9 +165,9 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
                 await pool.aclose()
 
 
-async def answered_async(pool: AsyncPool, request: httpx2.Request) -> httpcore2.Response:
+async def send_async(pool: AsyncPool, request: httpx2.Request) -> httpcore2.Response:
     opened = Opened()
-    sent = lower(request, opened)
+    sent = to_httpcore(request, opened)
     try:
         return await pool.handle_async_request(sent)
     except STALE:
@@ -178,9 +178,9 @@ async def answered_async(pool: AsyncPool, request: httpx2.Request) -> httpcore2.
 
 
 class AsyncBody(httpx2.AsyncByteStream):
-    def __init__(self, answer: httpcore2.Response, over: Callable[[], None]) -> None:
+    def __init__(self, answer: httpcore2.Response, on_close: Callable[[], None]) -> None:
         self._answer = answer
-        self._over: Callable[[], None] | None = over
+        self._on_close: Callable[[], None] | None = on_close
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         with renamed():
@@ -188,12 +188,12 @@ class AsyncBody(httpx2.AsyncByteStream):
                 yield chunk
 
     async def aclose(self) -> None:
-        over, self._over = self._over, None
-        if over is not None:
+        on_close, self._on_close = self._on_close, None
+        if on_close is not None:
             try:
                 await self._answer.aclose()
             finally:
-                over()
+                on_close()
 
 
 class Opened:
@@ -205,8 +205,7 @@ class Opened:
         self.fresh = self.fresh or event.endswith(".connect_tcp.started")
 
 
-def lower(request: httpx2.Request, trace: Opened | None = None) -> httpcore2.Request:
-    """Return a request of httpcore2 for one of httpx2."""
+def to_httpcore(request: httpx2.Request, trace: Opened | None = None) -> httpcore2.Request:
     return httpcore2.Request(
         method=request.method,
         url=httpcore2.URL(
@@ -221,7 +220,7 @@ def lower(request: httpx2.Request, trace: Opened | None = None) -> httpcore2.Req
     )
 
 
-def response(answer: httpcore2.Response, body: Body | AsyncBody) -> httpx2.Response:
+def to_httpx(answer: httpcore2.Response, body: Body | AsyncBody) -> httpx2.Response:
     """Return a response of httpx2, without the server's reason phrase: httpx2 would log it."""
     version = extensions_of(answer).get("http_version", b"HTTP/1.1")
     return httpx2.Response(
@@ -229,11 +228,11 @@ def response(answer: httpcore2.Response, body: Body | AsyncBody) -> httpx2.Respo
     )
 
 
-class Way(NamedTuple):
-    """A way to a server; each has a pool of its own.
+class Route(NamedTuple):
+    """A route to servers; each route has its own pool.
 
     Attributes:
-        secure: whether by TLS: only then are the certificates read, which takes 20 ms.
+        secure: whether it uses TLS: only then are the certificates read, which takes 20 ms.
         proxy: the URL of the proxy, or an empty string.
     """
 
@@ -241,28 +240,28 @@ class Way(NamedTuple):
     proxy: str
 
 
-def way_of(url: httpx2.URL, known: Mapping[str, str], limits: Limits) -> Way:
-    """Return the way to the server of a URL, through the proxy of the environment if there is one.
+def route_of(url: httpx2.URL, proxies: Mapping[str, str], limits: Limits) -> Route:
+    """Return the route to the server of a URL, through one of the environment's `proxies` if set.
 
     Raises:
         Refused: there is a proxy, whose connections `Limits(addresses=...)` cannot check.
     """
     secure = url.scheme == "https"
-    proxy = known.get(url.scheme) or known.get("all", "")
+    proxy = proxies.get(url.scheme) or proxies.get("all", "")
     if not proxy or proxy_bypass(url.host):
-        return Way(secure, "")
+        return Route(secure, "")
     if limits.addresses is not None:
         raise Refused(
             "`Limits(addresses=...)` cannot check the connections of a proxy: unset the proxy, or "
             "name the host in no_proxy"
         )
-    return Way(secure, proxy if "://" in proxy else f"http://{proxy}")
+    return Route(secure, proxy if "://" in proxy else f"http://{proxy}")
 
 
-def settings_of(way: Way) -> dict[str, Any]:
+def settings_of(route: Route) -> dict[str, Any]:
     return {
-        "ssl_context": trusted() if way.secure else None,
-        "proxy": opened_proxy(way.proxy) if way.proxy else None,
+        "ssl_context": trusted() if route.secure else None,
+        "proxy": proxy_of(route.proxy) if route.proxy else None,
         "max_connections": None,
         "max_keepalive_connections": IDLE_MOST,
         "keepalive_expiry": IDLE,
@@ -270,7 +269,7 @@ def settings_of(way: Way) -> dict[str, Any]:
     }
 
 
-def opened_proxy(url: str) -> httpcore2.Proxy:
+def proxy_of(url: str) -> httpcore2.Proxy:
     """Make the proxy of a URL; raise ValueError or ImportError if it cannot be used."""
     shown = f"the proxy {without_secrets(url)}"
     try:
@@ -302,8 +301,8 @@ def trusted() -> ssl.SSLContext:
 def certificates(*_places: str | None) -> ssl.SSLContext:
     # Reading the certificates takes longer than a small download, so all clients share a context.
     context = httpx2.create_ssl_context()
-    # Python ignores it if a connection is cut without the `close_notify` of TLS, but the body of a
-    # response without a length ends with its connection: anybody on the way could shorten it.
+    # By default Python takes a cut connection for a closed one, even without TLS's `close_notify`.
+    # A response without a length ends with its connection, so an attacker could shorten its body.
     context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
     return context
 

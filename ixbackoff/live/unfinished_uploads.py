@@ -102,7 +102,7 @@ async def abort_left(client: httpx2.AsyncClient, signer: Signer, longest: timede
 
 
 async def listed(client: httpx2.AsyncClient, signer: Signer) -> str:
-    """Return the store's list of unfinished uploads whose keys begin with that of the signer."""
+    """Return the store's list of unfinished uploads whose keys begin with the signer's key."""
     request = client.build_request("GET", signer.listing())
     async with aclosing(await client.send(hidden(request), stream=True)) as answer:
         body = bytearray()

@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 from uuid import uuid4
 
 from .._words.commands import Interpreter
+from .._words.extras import INSTALL
 from .._words.failures import Transient
 from .commands import Claim, Copy, Doom, Forget, IndexEntry, Look, Resource, Swap
 from .databases import Database, DatabaseError, Execute
@@ -248,9 +249,8 @@ def opened(url: str | Path) -> Database:
 
         return PostgreSQL(url)
     except ModuleNotFoundError:
-        raise ImportError(
-            "An index in PostgreSQL needs a driver: pip install 'ixbackoff[postgresql]'."
-        ) from None
+        message = f"An index in PostgreSQL needs a driver: {INSTALL.format('postgresql')}."
+        raise ImportError(message) from None
     except ValueError:
         raise ValueError(
             "The index is named by a URL: sqlite:///file or "

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from .._commandline import INTERRUPTED, WRONG, Parser, duration, open_streams, whole
+from .._words.extras import INSTALL
 
 PACKAGES = ("httpx2", "obstore", "rich")
 SHORTEST, LONGEST = 0.001, 86_400.0
@@ -149,7 +150,7 @@ def run(words: Namespace) -> int:
         packages, extras = [*PACKAGES, "dbos"], "squirrel,durable"
     if missing := [package for package in packages if find_spec(package) is None]:
         names = ", ".join(missing)
-        print(f"Not installed: {names}; pip install 'ixbackoff[{extras}]'.", file=sys.stderr)
+        print(f"Not installed: {names}; {INSTALL.format(extras)}.", file=sys.stderr)
         return WRONG
     from .formatting import plain
     from .index import IndexBroken, IndexUnavailable

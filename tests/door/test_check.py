@@ -50,8 +50,8 @@ program.py:5: error: The first ends at N1, the second starts at N2: the ladder w
 with short waits.  [goes-up]
     at(N2).do(get).wait() >> at(N2).retry(get)
                              ^
-      N2   *    <- and this would continue here
-      N1    *   <- it is here
+      N2   *    <- the next program would start here
+      N1    *   <- the program is here
       N0
     Write at(N1) for at(N2) in the second, start the first at N3, or put both into one attempt.
 program.py:7: error: Incompatible types in assignment (expression has type "str", variable has \

@@ -98,10 +98,10 @@ def test_a_module_is_imported_when_its_command_is_used() -> None:
 @pytest.mark.parametrize(
     ("words", "package", "said"),
     [
-        (["durable", "runs"], "dbos", "ixbackoff[durable]"),
-        (["squirrel", "--demo"], "obstore", "ixbackoff[squirrel]"),
-        (["plot"], "matplotlib", "ixbackoff[plot]"),
-        (["completion", "bash"], "shtab", "ixbackoff[completion]"),
+        (["durable", "runs"], "dbos", ".[durable]"),
+        (["squirrel", "--demo"], "obstore", ".[squirrel]"),
+        (["plot"], "matplotlib", ".[plot]"),
+        (["completion", "bash"], "shtab", ".[completion]"),
     ],
 )
 def test_a_missing_extra_is_named(

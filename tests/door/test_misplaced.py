@@ -33,9 +33,13 @@ SAID = [
         "at(N3).retry(all_of(a, b, a, b, a, b, a, b, a)).run(interpreter)",
         'Argument 1 to "run" of "Program" has incompatible type "Interpreter[Get | Count]"; '
         'expected "Interpreter[object]"',
-        "To mypy, the commands of more than eight different effects are object.",
+        "mypy infers object for the commands of more than eight different effects.",
     ),
-    ("Delay(2)", 'Missing positional argument "_sealed" in call to "Delay"', "only the ladder"),
+    (
+        "Delay(2)",
+        'Argument 1 to "Delay" has incompatible type "int"; expected "Never"',
+        "only the ladder issues waits.  [sealed]",
+    ),
     (
         "Exponential(1, max=60)",
         'Unexpected keyword argument "max" for "Exponential"',
@@ -75,6 +79,16 @@ SAID = [
         "N3.retry(x)",
         "Class `Succ[Succ[Succ[Z]]]` has no attribute `retry`",
         "Write at(N3).retry(...).  [no-such-step]",
+    ),
+    (
+        "Download('http://h', 'a').retry()",
+        '"Download" has no attribute "retry"',
+        "Write at(N3).retry(command).  [no-such-step]",
+    ),
+    (
+        "at(N3).retry(x).limit()",
+        '"Program[N3, N0, None, Download | Delay]" has no attribute "limit"',
+        "Write .retry(do(command).limit(...)).  [no-such-step]",
     ),
     ("N21", 'Name "N21" is not defined; did you mean "N1"?', "The deepest finite ladder is N20"),
     ("N21", '"N21" is unknown import symbol', "The deepest finite ladder is N20"),
@@ -137,10 +151,17 @@ SAID = [
     ),
     (
         "Engine(live(), recipe)",
-        "Argument `Workflow[[], int, Ask | Delay]` is not assignable to parameter `*workflows` "
-        "with type `Workflow[..., Any, Call[Any] | Delay | Download]` in function "
+        "Argument `Workflow[[], int, Ask | Delay, N3]` is not assignable to parameter `*workflows` "
+        "with type `Workflow[..., Any, Call[Any] | Delay | Download, Any]` in function "
         "`ixbackoff.durable.engine.Engine.__init__`",
-        "A workflow of this engine issues Ask, and no handler answers.",
+        "A workflow of this engine issues Ask, which no handler answers.",
+    ),
+    (
+        "Engine(live(), recipe)",
+        "Argument to `Engine.__init__` is incorrect: Expected `Interpreter[Download | Upload | "
+        "Delay | ... omitted 7 union elements]`, found `Interpreter[Download | Upload | Delay | "
+        "... omitted 6 union elements]`",
+        "answers all commands of its workflows",
     ),
     (
         "@durable\ndef order() -> None: ...",

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.__main__ import main
-from ixbackoff._door.shell import LASTING, TRANSIENT, statuses
+from ixbackoff._door.shell import PERMANENT, TRANSIENT, statuses
 from ixbackoff._door.stderr_log import LOGGER
 
 from ..support import jobs
@@ -160,7 +160,7 @@ def test_seconds_are_a_schedule_and_a_limit(capfd: pytest.CaptureFixture[str]) -
 
 
 def test_the_statuses_that_may_pass() -> None:
-    assert {*range(1, 128)} == TRANSIENT | LASTING
+    assert {*range(1, 128)} == TRANSIENT | PERMANENT
     assert statuses("any") == {*range(1, 256)}
     assert statuses("SIGKILL, 7") == {137, 7}
 

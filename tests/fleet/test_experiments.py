@@ -183,4 +183,4 @@ def test_what_cannot_be_drawn_is_told(
     assert capsys.readouterr().err.endswith("file cannot be used: File exists.\n")
     with patch.dict("sys.modules", {"matplotlib": None}):
         assert fleet([name, *words, "--picture", f"{tmp_path}"]) == 2
-    assert "ixbackoff[plot]" in capsys.readouterr().err
+    assert ".[plot]" in capsys.readouterr().err

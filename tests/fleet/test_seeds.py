@@ -147,7 +147,7 @@ def test_workers_end_also_where_this_process_would_not(tmp_path: Path) -> None:
 
 @processes
 def test_a_result_that_pickle_cannot_read_is_told() -> None:
-    with pytest.raises(BrokenExecutor, match="that pickle can write and not read"):
+    with pytest.raises(BrokenExecutor, match="that pickle can write but not read"):
         each_seed(gives_oddly, 2, jobs=2)
     assert active_children() == []
 

@@ -472,7 +472,7 @@ def test_what_ends_a_generator_is_told_as_a_handlers_mistake() -> None:
     def stop(_: Ask) -> int:
         raise StopIteration(3)
 
-    with pytest.raises(RuntimeError, match="was raised by a handler") as raised:
+    with pytest.raises(RuntimeError, match="A handler raised") as raised:
         at(N0).do(Ask("a")).run(Ask.handled_by(stop))
     assert isinstance(raised.value.__cause__, StopIteration)
 

@@ -112,7 +112,10 @@ try:
 except ImportError as error:
     print(error)
 """
-    assert said_by(program) == f"{used_by} needs {missing}: pip install 'ixbackoff[live]'\n"
+    assert (
+        said_by(program)
+        == f"{used_by} needs {missing}: pip install '.[live]' in a checkout of ixbackoff\n"
+    )
 
 
 def test_what_is_not_used_is_not_imported() -> None:

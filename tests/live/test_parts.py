@@ -66,10 +66,10 @@ class Says(Fault):
     body: Callable[[bytes], bytes] = lambda body: body
 
     def answer(self, connection: Connection) -> None:
-        well = connection.carry_out()
-        headers = {name: value for name, value in well.headers.items() if name not in self.without}
-        status = well.status if self.status is None else self.status
-        connection.send_answer(Answer(status, headers | dict(self.headers), self.body(well.body)))
+        usual = connection.carry_out()
+        headers = {name: value for name, value in usual.headers.items() if name not in self.without}
+        status = usual.status if self.status is None else self.status
+        connection.send_answer(Answer(status, headers | dict(self.headers), self.body(usual.body)))
 
 
 @dataclass(frozen=True)

@@ -322,7 +322,10 @@ except ImportError as error:
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
     )
-    assert done.stdout == f"{function} needs {package}: pip install 'ixbackoff[{extra}]'\n"
+    assert (
+        done.stdout
+        == f"{function} needs {package}: pip install '.[{extra}]' in a checkout of ixbackoff\n"
+    )
 
 
 def test_observing_imports_none_of_them() -> None:

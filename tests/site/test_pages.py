@@ -45,6 +45,7 @@ def test_one_place_says_that_there_is_no_release() -> None:
     unreleased = re.compile(r"no release|(not|nothing is) (yet )?published|after a release", re.I)
     assert unreleased.search(install)
     assert [text for text in texts if unreleased.search(text.replace(install, ""))] == []
+    assert sum("pip install '" in text.replace(install, "") for text in texts) == 1, "messages"
 
 
 def test_the_home_page_installs_it_as_the_page_on_installing_does() -> None:

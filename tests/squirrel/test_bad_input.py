@@ -181,13 +181,18 @@ def test_a_missing_package(
     package: str, squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    check_refused(squirrel.run(NUTS), squirrel, package, "pip install 'ixbackoff[squirrel]'")
+    check_refused(
+        squirrel.run(NUTS),
+        squirrel,
+        package,
+        "pip install '.[squirrel]' in a checkout of ixbackoff",
+    )
 
 
 def test_a_missing_driver(squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     ran = squirrel.run(NUTS, "--index", "postgresql://localhost/database")
-    check_refused(ran, squirrel, "pip install 'ixbackoff[postgresql]'")
+    check_refused(ran, squirrel, "pip install '.[postgresql]' in a checkout of ixbackoff")
 
 
 @pytest.mark.slow

@@ -361,7 +361,10 @@ def test_a_missing_package(squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "dbos", None)
     ran = squirrel.run("--durable", "http://127.0.0.1:1/nuts")
     assert (ran.status, ran.out) == (2, "")
-    assert ran.err == "Not installed: dbos; pip install 'ixbackoff[squirrel,durable]'.\n"
+    assert (
+        ran.err
+        == "Not installed: dbos; pip install '.[squirrel,durable]' in a checkout of ixbackoff.\n"
+    )
 
 
 @pytest.mark.parametrize(

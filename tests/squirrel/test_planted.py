@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from ixbackoff.live.ownfolders import check_own
 from ixbackoff.squirrel.commands import Resource
 from ixbackoff.squirrel.durably import database_of, place_of
 from ixbackoff.squirrel.fetching import FOLDER
@@ -184,3 +188,11 @@ def test_another_users_folder_is_refused(
     assert (ran.status, ran.err.count("\n")) == (2, 1)
     assert f"{FOLDER} cannot be used (It belongs to another user)" in ran.err
     assert sorted(os.listdir(squirrel.folder / FOLDER)) == sorted(OURS + THEIRS)
+
+
+def test_a_junction_of_windows_is_a_link() -> None:
+    folder: Any = SimpleNamespace(st_mode=stat.S_IFDIR, st_uid=os.geteuid(), st_file_attributes=16)
+    check_own(folder, "parts")
+    folder.st_file_attributes |= stat.FILE_ATTRIBUTE_REPARSE_POINT
+    with pytest.raises(OSError, match="It is a link"):
+        check_own(folder, "parts")

@@ -11,52 +11,52 @@ APPLY = ("map", "expect", "then", "bind", "or_bind")
 
 
 def arguments(parsed: Parsed) -> Explanation | None:
-    """Explain arguments that a function such as `call` passes on to one that does not take them."""
+    """Explain wrong arguments of the function that `call`, or a function like it, calls."""
     if parsed.method == "__call__" and parsed.owner != "Backoff":
         return None
-    if parsed.method not in PASS_ON or parsed.sort not in ("argument", "missing", "surplus"):
+    if parsed.method not in PASS_ON or parsed.kind not in ("argument", "missing", "surplus"):
         return None
-    if parsed.sort == "missing" and not parsed.argument:
+    if parsed.kind == "missing" and not parsed.argument:
         return None
-    if parsed.sort == "argument" and ("Callable[" in parsed.wanted or "-> " in parsed.wanted):
+    if parsed.kind == "argument" and ("Callable[" in parsed.wanted or "-> " in parsed.wanted):
         return not_a_function(parsed)
     problem = {
-        "argument": f"it takes {with_names(parsed.wanted)}, and this is {described(parsed.it)}",
-        "missing": f"{parsed.argument} is missing",
-        "surplus": f"it does not take {parsed.argument or 'as many'}",
-    }[parsed.sort]
+        "argument": f"takes {with_names(parsed.wanted)}, but this is {described(parsed.got)}",
+        "missing": f"needs {parsed.argument}",
+        "surplus": f"does not take {parsed.argument or 'as many'}",
+    }[parsed.kind]
     return Explanation(
         "wrong-arguments",
-        f"{parsed.method}(...) passes its other arguments to the function: {problem}.",
+        f"{parsed.method}(...) passes its other arguments on, and the function {problem}.",
         f"Write {parsed.method}(function, ...) with the arguments of that function.",
     )
 
 
 def not_a_function(parsed: Parsed) -> Explanation:
-    if "Coroutine[" in parsed.wanted and is_function(parsed.it):
+    if "Coroutine[" in parsed.wanted and is_function(parsed.got):
         plain = parsed.method.removesuffix("_async")
         return Explanation(
             "wrong-arguments",
-            f"{parsed.method}(...) takes a coroutine function, and this is a plain one.",
+            f"{parsed.method}(...) takes a coroutine function, but this is a plain one.",
             f"Write {plain}(function, ...).",
         )
     return Explanation(
         "wrong-arguments",
-        f"{parsed.method.replace('__call__', 'backoff(N3)')}(...) takes a function first, and this "
-        f"is {described(parsed.it)}.",
+        f"{parsed.method.replace('__call__', 'backoff(N3)')}(...) takes a function first, but this "
+        f"is {described(parsed.got)}.",
         "Give the function itself, not its result.",
     )
 
 
 def applied(parsed: Parsed) -> Explanation | None:
     """Explain a function that does not take the value that a step passes to it."""
-    if parsed.sort != "argument" or parsed.method not in APPLY or not is_function(parsed.wanted):
+    if parsed.kind != "argument" or parsed.method not in APPLY or not is_function(parsed.wanted):
         return None
-    if not is_function(parsed.it):
+    if not is_function(parsed.got):
         return Explanation(
             "another-value",
-            f".{parsed.method}(...) takes a function of the value, and this is "
-            f"{described(parsed.it)}.",
+            f".{parsed.method}(...) takes a function of the value, but this is "
+            f"{described(parsed.got)}.",
             f"Write .{parsed.method}(lambda value: ...).",
         )
     given = taken(parsed.wanted)
@@ -64,8 +64,8 @@ def applied(parsed: Parsed) -> Explanation | None:
         return None
     return Explanation(
         "another-value",
-        f".{parsed.method}(...) calls the function with {with_names(given)}, which this one does "
-        "not take, or it returns another type.",
+        f".{parsed.method}(...) calls the function with {with_names(given)}, but this one takes or "
+        "returns another type.",
         f"Give a function that takes {with_names(given)}.",
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .explanation import Explanation
-from .printed import shown
+from .printed import split
 from .wordings import Parsed
 
 MADE = {
@@ -26,14 +26,14 @@ READ_ONLY = ("Delay", "Ladder", "Program", "CircuitBreaker", "Value")
 
 def made_by_hand(parsed: Parsed) -> Explanation | None:
     """Explain the call of a sealed class."""
-    sealed = parsed.sort == "missing" and parsed.argument in SEALS
-    given = parsed.sort == "argument" and parsed.wanted == "Never" and parsed.method in MADE
-    given |= parsed.sort == "argument" and parsed.argument in SEALS
-    surplus = parsed.sort == "surplus" and parsed.method == "Delay"
-    abstract = parsed.sort == "made" and shown(parsed.it).name in MADE
+    sealed = parsed.kind == "missing" and parsed.argument in SEALS
+    given = parsed.kind == "argument" and parsed.wanted == "Never" and parsed.method in MADE
+    given |= parsed.kind == "argument" and parsed.argument in SEALS
+    surplus = parsed.kind == "surplus" and parsed.method == "Delay"
+    abstract = parsed.kind == "made" and split(parsed.got).name in MADE
     if not (sealed or given or surplus or abstract):
         return None
-    name = shown(parsed.it).name if abstract else parsed.owner or parsed.method
+    name = split(parsed.got).name if abstract else parsed.owner or parsed.method
     name = parsed.method if parsed.method in MADE else name
     if name == "Schedule" or name not in MADE:
         return refused(
@@ -54,21 +54,21 @@ def derived(parsed: Parsed) -> Explanation | None:
             "There are no rungs but N0 to N20 and FOREVER.",
             MADE["Nat"],
         )
-    name = shown(parsed.it).name
-    if parsed.sort != "inherited" or name not in MADE:
+    name = split(parsed.got).name
+    if parsed.kind != "inherited" or name not in MADE:
         return None
     return Explanation("sealed", f"{name} cannot have subclasses.", MADE[name])
 
 
 def changed(parsed: Parsed) -> Explanation | None:
     """Explain a change of an immutable value, or an override of a final method."""
-    if parsed.sort == "set" and parsed.owner in READ_ONLY:
+    if parsed.kind == "set" and parsed.owner in READ_ONLY:
         return Explanation(
             "sealed",
             f"{parsed.argument} of a {parsed.owner} cannot be set: its attributes are immutable.",
             "Make a new one.",
         )
-    if parsed.sort == "overridden" and parsed.argument in (
+    if parsed.kind == "overridden" and parsed.argument in (
         "handled_by",
         "awaited_by",
         "handled_as_in",

@@ -6,27 +6,27 @@ import re
 from typing import NamedTuple
 
 from .explanation import Explanation, Sketch
-from .printed import UNKNOWN, depth, is_program, members, shown, span_of, with_names
+from .printed import UNKNOWN, depth, is_program, members, span_of, split, with_names
 from .wordings import Parsed
 
 Inner = tuple[str, ...]
 
 
-class Differs(NamedTuple):
+class Difference(NamedTuple):
     text: str
     fix: str
 
 
 def another_program(parsed: Parsed) -> Explanation | None:
-    if not (is_program(parsed.it) and is_program(parsed.wanted)):
+    if not (is_program(parsed.got) and is_program(parsed.wanted)):
         return None
-    it, wanted = shown(parsed.it).inner, shown(parsed.wanted).inner
-    rungs = [*rung_differs(it, wanted, 0, "starts"), *rung_differs(it, wanted, 1, "ends")]
-    row = row_differs(it, wanted)
-    differs = [*rungs, *row] or value_differs(it, wanted)
+    got, wanted = split(parsed.got).inner, split(parsed.wanted).inner
+    rungs = [*rung_differs(got, wanted, 0, "starts"), *rung_differs(got, wanted, 1, "ends")]
+    row = row_differs(got, wanted)
+    differs = [*rungs, *row] or value_differs(got, wanted)
     if not differs:
         return None
-    span, ends = span_of(parsed.it), depth(wanted[1]) if len(wanted) > 1 else None
+    span, ends = span_of(parsed.got), depth(wanted[1]) if len(wanted) > 1 else None
     ladder = None
     if span is not None and ends is not None and span.end != ends:
         ladder = Sketch(*span, ends, "the type says here")
@@ -38,44 +38,44 @@ def another_program(parsed: Parsed) -> Explanation | None:
     )
 
 
-def rung_differs(it: Inner, wanted: Inner, at: int, verb: str) -> list[Differs]:
+def rung_differs(got: Inner, wanted: Inner, at: int, verb: str) -> list[Difference]:
     """Compare the first rungs of two programs, or their last ones."""
-    if len(it) <= at or len(wanted) <= at or it[at] == wanted[at]:
+    if len(got) <= at or len(wanted) <= at or got[at] == wanted[at]:
         return []
-    if depth(it[at]) is not None and depth(it[at]) == depth(wanted[at]):
+    if depth(got[at]) is not None and depth(got[at]) == depth(wanted[at]):
         return []
     inferred = len(wanted) > 2 and wanted[2] in UNKNOWN
     if wanted[at] in UNKNOWN and (inferred or wanted[at] not in ("Nat", "Never")):
         return []
-    here, there = (with_names(f"[{one[at]}]")[1:-1] for one in (it, wanted))
-    fix = moved(verb, depth(it[at]), depth(wanted[at]), there)
-    return [Differs(f"{verb} at {here}, not at {there}", fix)]
+    here, there = (with_names(f"[{one[at]}]")[1:-1] for one in (got, wanted))
+    fix = advice(verb, depth(got[at]), depth(wanted[at]), there)
+    return [Difference(f"{verb} at {here}, not at {there}", fix)]
 
 
-def row_differs(it: Inner, wanted: Inner) -> list[Differs]:
+def row_differs(got: Inner, wanted: Inner) -> list[Difference]:
     """Find the commands that the expected type does not name."""
     if len(wanted) == 3:  # pyrefly leaves the default out
         wanted = (*wanted, "Standard")
-    if len(it) < 4 or len(wanted) < 4 or (wanted[3] in UNKNOWN and wanted[3] != "Never"):
+    if len(got) < 4 or len(wanted) < 4 or (wanted[3] in UNKNOWN and wanted[3] != "Never"):
         return []
-    more = [one for one in members(it[3]) if one not in members(wanted[3])]
+    more = [one for one in members(got[3]) if one not in members(wanted[3])]
     if not more:
         return []
     standard = members(wanted[3]) == members("Standard")  # the default, so it is not declared
-    row = " | ".join(members(it[3]) if standard else [*members(wanted[3]), *more])
+    row = " | ".join(members(got[3]) if standard else [*members(wanted[3]), *more])
     text = f"may issue {' and '.join(more)}, which the type does not name"
-    return [Differs(text, f"Declare the commands {row}.")]
+    return [Difference(text, f"Declare the commands {row}.")]
 
 
-def value_differs(it: Inner, wanted: Inner) -> list[Differs]:
-    if len(it) < 3 or len(wanted) < 3 or it[2] == wanted[2]:
+def value_differs(got: Inner, wanted: Inner) -> list[Difference]:
+    if len(got) < 3 or len(wanted) < 3 or got[2] == wanted[2]:
         return []
     fix = "Change the value with .map(...), or the type."
-    return [Differs(f"has the value {it[2]}, not {wanted[2]}", fix)]
+    return [Difference(f"has the value {got[2]}, not {wanted[2]}", fix)]
 
 
-def moved(verb: str, here: int | None, there: int | None, name: str) -> str:
-    """Return the advice how to move from one rung to the expected one."""
+def advice(verb: str, here: int | None, there: int | None, name: str) -> str:
+    """Advise how to get from the rung `here` to the expected one, `there`, called `name`."""
     if verb == "starts":
         return f"Start it with at({name}), or declare another type."
     if here is None or there is None:
@@ -91,10 +91,10 @@ def moved(verb: str, here: int | None, there: int | None, name: str) -> str:
 
 def another_rung(parsed: Parsed) -> Explanation | None:
     pattern = r"type\[(.*)\]"
-    it, wanted = re.fullmatch(pattern, parsed.it), re.fullmatch(pattern, parsed.wanted)
-    if parsed.sort != "value" or it is None or wanted is None:
+    got, wanted = re.fullmatch(pattern, parsed.got), re.fullmatch(pattern, parsed.wanted)
+    if parsed.kind != "value" or got is None or wanted is None:
         return None
-    given = depth(it[1])
+    given = depth(got[1])
     if given is None or not re.match(r"Succ|Z$|Nat|Never|N\d+$", wanted[1]):
         return None
     return Explanation(
@@ -107,19 +107,19 @@ def another_rung(parsed: Parsed) -> Explanation | None:
 def not_a_type(parsed: Parsed) -> Explanation | None:
     """Explain a wrong annotation of a program or a rung."""
     generic = parsed.owner or parsed.method
-    if parsed.sort == "parameter" and generic in ("Program", "Succ", "Rung"):
+    if parsed.kind == "parameter" and generic in ("Program", "Succ", "Rung"):
         return Explanation(
             "not-a-rung",
-            f"{parsed.it} is not a rung, so {generic}[...] cannot hold it.",
+            f"{parsed.got} is not a rung, so {generic}[...] cannot hold it.",
             "Write one of N0 to N20; in a generic function, TypeVar('N', bound=Nat).",
         )
-    if parsed.sort == "bare" and parsed.owner == "Succ":
+    if parsed.kind == "bare" and parsed.owner == "Succ":
         return Explanation(
             "not-a-rung",
             "Succ alone is the rung above an unknown one.",
             "Write one of N0 to N20.",
         )
-    if parsed.sort in ("bare", "count") and parsed.owner == "Program":
+    if parsed.kind in ("bare", "count") and parsed.owner == "Program":
         return Explanation(
             "another-program",
             "Program takes the rungs of its start and its end, its value and its commands.",

@@ -12,8 +12,8 @@ from .printed import (
     is_function,
     is_program,
     members,
-    shown,
     span_of,
+    split,
     with_names,
 )
 from .wordings import Parsed
@@ -24,20 +24,20 @@ CONTEXT = ("", "__enter__", "__aenter__", "__exit__", "__aexit__")
 
 def tried(parsed: Parsed) -> Explanation | None:
     """Explain an argument, or the result of a function, that is not an effect."""
-    if parsed.sort not in ("argument", "value"):
+    if parsed.kind not in ("argument", "value"):
         return None
     wanted = answer(parsed.wanted)
-    if shown(wanted).name == "Iterable" and shown(wanted).inner:
-        return listed(parsed, shown(wanted).inner[0])
-    if shown(wanted).name not in EFFECT:
+    if split(wanted).name == "Iterable" and split(wanted).inner:
+        return listed(parsed, split(wanted).inner[0])
+    if split(wanted).name not in EFFECT:
         return None
-    from_a_function = wanted != parsed.wanted or (parsed.sort == "value" and not parsed.method)
-    given = answer(parsed.it) if from_a_function else parsed.it
-    if from_a_function and parsed.sort == "argument" and not is_function(parsed.it):
+    from_a_function = wanted != parsed.wanted or (parsed.kind == "value" and not parsed.method)
+    given = answer(parsed.got) if from_a_function else parsed.got
+    if from_a_function and parsed.kind == "argument" and not is_function(parsed.got):
         return Explanation(
             "not-a-command",
-            f".{parsed.method}(...) takes a function that makes a command or an attempt, and this "
-            f"is {described(parsed.it)}.",
+            f".{parsed.method}(...) takes a function that makes a command or an attempt, but this "
+            f"is {described(parsed.got)}.",
             f"Write .{parsed.method}(lambda value: ...), or .do(...) for a command alone.",
         )
     if is_program(given):
@@ -47,9 +47,9 @@ def tried(parsed: Parsed) -> Explanation | None:
 
 def listed(parsed: Parsed, wanted: str) -> Explanation | None:
     """Explain a list with an item that is not an effect."""
-    if shown(wanted).name not in EFFECT:
+    if split(wanted).name not in EFFECT:
         return None
-    inner = shown(parsed.it).inner
+    inner = split(parsed.got).inner
     if inner and inner[0] in ("object", "AnyCommand"):
         pair = (
             " Or give them one by one: all_of(first, second)." if parsed.method == "all_of" else ""
@@ -60,15 +60,15 @@ def listed(parsed: Parsed, wanted: str) -> Explanation | None:
             "Declare the list: list[CommandOrAttempt[Download | Log, None]], with all commands and "
             f"answers.{pair}",
         )
-    if shown(parsed.it).name in ("list", "tuple", "set") and inner:
-        item = parsed._replace(it=inner[0], owner="")
+    if split(parsed.got).name in ("list", "tuple", "set") and inner:
+        item = parsed._replace(got=inner[0], owner="")
         if is_program(inner[0]):
             return a_program(item, inner[0], False)
         return neither(item, inner[0], wanted)
     return Explanation(
         "not-a-command",
-        f"{parsed.method}(...) takes a list of commands and attempts, and this is "
-        f"{described(parsed.it)}.",
+        f"{parsed.method}(...) takes a list of commands and attempts, but this is "
+        f"{described(parsed.got)}.",
         f"Write {parsed.method}([first, second]).",
     )
 
@@ -78,7 +78,7 @@ def a_program(parsed: Parsed, given: str, from_a_function: bool) -> Explanation:
     if from_a_function and parsed.method != "retry_with":
         return Explanation(
             "retry-in-an-attempt",
-            f"The function of {step} makes a command or an attempt, and this one makes a program, "
+            f"The function of {step} makes a command or an attempt, but this one makes a program, "
             "which waits by itself.",
             "Continue with a program by .bind(...), or make its command, without the retry.",
         )
@@ -86,7 +86,7 @@ def a_program(parsed: Parsed, given: str, from_a_function: bool) -> Explanation:
     inside = "" if span is None else f", with {counted(span.start + 1, 'try', 'tries')}"
     return Explanation(
         "retry-in-a-retry",
-        f"{step} performs a command or an attempt, and this is a program, which waits by "
+        f"{step} performs a command or an attempt, but this is a program, which waits by "
         f"itself{inside}: the tries would multiply.",
         "Give the command itself, or join the programs with >>.",
     )
@@ -100,7 +100,7 @@ def neither(parsed: Parsed, given: str, wanted: str) -> Explanation:
     if is_function(given):
         return Explanation(
             "not-a-command",
-            f"{takes}, and this is a function.",
+            f"{takes}, but this is a function.",
             "Write call(function, ...), call_async(function, ...) for a coroutine "
             "function, or @attempt above a generator function.",
         )
@@ -108,10 +108,10 @@ def neither(parsed: Parsed, given: str, wanted: str) -> Explanation:
     if kind != given:
         return Explanation(
             "not-a-command",
-            f"{takes}, and this is a class.",
+            f"{takes}, but this is a class.",
             f"Make an instance: {kind.rstrip(']>').rstrip(chr(39))}(...).",
         )
-    row = shown(wanted).inner
+    row = split(wanted).inner
     if row and given in members(row[0]) and row[-1] not in UNKNOWN:
         return Explanation(
             "another-value",
@@ -122,14 +122,14 @@ def neither(parsed: Parsed, given: str, wanted: str) -> Explanation:
         return not_among(given, members(row[0]), waits=parsed.method in RETRIES)
     return Explanation(
         "not-a-command",
-        f"{takes}, and this is {described(given)}.",
+        f"{takes}, but this is {described(given)}.",
         "Give a command such as Download(url, path), do(...), or a call of an @attempt function.",
     )
 
 
 def not_among(given: str, declared: list[str], waits: bool) -> Explanation:
     """Explain an effect with commands that the declared type lacks."""
-    issued = members(shown(given).inner[0]) if shown(given).name == "Attempt" else [given]
+    issued = members(split(given).inner[0]) if split(given).name == "Attempt" else [given]
     more = [one for one in issued if one not in declared]
     fixed = [*declared, *more]
     if waits and "Delay" not in fixed:
@@ -150,14 +150,14 @@ def known(row: str) -> bool:
 
 def several(parsed: Parsed) -> Explanation | None:
     """Explain an effect that `all_of` cannot perform."""
-    if parsed.sort not in ("overload", "option") or parsed.method != "all_of" or not parsed.it:
+    if parsed.kind not in ("overload", "option") or parsed.method != "all_of" or not parsed.got:
         return None
-    if "Program[" in parsed.it:
+    if "Program[" in parsed.got:
         given = "one of these is a program, which waits by itself"
     else:
-        given = f"this is {described(parsed.it)}"
+        given = f"this is {described(parsed.got)}"
     return Explanation(
-        "retry-in-an-attempt" if "Program[" in parsed.it else "not-a-command",
+        "retry-in-an-attempt" if "Program[" in parsed.got else "not-a-command",
         f"all_of(...) performs commands and attempts, and {given.replace(chr(34), '')}.",
         "Give all_of(a, b, ...) commands and attempts, or one list of them.",
     )
@@ -165,30 +165,30 @@ def several(parsed: Parsed) -> Explanation | None:
 
 def yielded(parsed: Parsed) -> Explanation | None:
     """Explain an effect that do-notation cannot perform."""
-    if parsed.sort != "yielded":
+    if parsed.kind != "yielded":
         return None
-    if is_program(parsed.it):
+    if is_program(parsed.got):
         return Explanation(
             "retry-in-an-attempt",
             "An attempt is on one rung, so it cannot contain a program, which waits by itself.",
             "Write `yield from` before the command itself and .retry(...) the whole attempt, or "
             "join the programs with >>.",
         )
-    if not parsed.wanted or parsed.it in UNKNOWN:
+    if not parsed.wanted or parsed.got in UNKNOWN:
         return None
     return Explanation(
         "row-too-narrow",
-        f"The attempt issues {parsed.it}, and its type declares {parsed.wanted}.",
-        f"Declare Do[{parsed.wanted} | {parsed.it}, ...].",
+        f"The attempt issues {parsed.got}, and its type declares {parsed.wanted}.",
+        f"Declare Do[{parsed.wanted} | {parsed.got}, ...].",
     )
 
 
 def another_row(parsed: Parsed) -> Explanation | None:
     """Explain an attempt whose declared type lacks commands."""
-    it, wanted = shown(parsed.it), shown(parsed.wanted)
-    if parsed.sort != "value" or (it.name, wanted.name) != ("Attempt", "Attempt"):
+    got, wanted = split(parsed.got), split(parsed.wanted)
+    if parsed.kind != "value" or (got.name, wanted.name) != ("Attempt", "Attempt"):
         return None
-    more = [one for one in members(it.inner[0]) if one not in members(wanted.inner[0])]
+    more = [one for one in members(got.inner[0]) if one not in members(wanted.inner[0])]
     if not more:
         return None
     return Explanation(
@@ -200,18 +200,18 @@ def another_row(parsed: Parsed) -> Explanation | None:
 
 def decorated(parsed: Parsed) -> Explanation | None:
     """Explain a function that cannot become an attempt."""
-    if parsed.sort != "argument" or parsed.method != "attempt" or not is_function(parsed.wanted):
+    if parsed.kind != "argument" or parsed.method != "attempt" or not is_function(parsed.wanted):
         return None
-    if is_program(answer(parsed.it)):
+    if is_program(answer(parsed.got)):
         return Explanation(
             "retry-in-an-attempt",
-            "@attempt takes a generator function of commands, and this one makes a program.",
+            "@attempt takes a generator function of commands, but this one makes a program.",
             "Leave @attempt out, and pass the function to .bind(...).",
         )
     return Explanation(
         "not-an-attempt",
-        f"@attempt takes a generator function, whose type is Do[commands, value], and this is "
-        f"{described(parsed.it)}.",
+        f"@attempt takes a generator function, whose type is Do[commands, value], but this is "
+        f"{described(parsed.got)}.",
         "Write `-> Do[Download, None]`, and `yield from` before each command.",
     )
 
@@ -226,11 +226,11 @@ def not_called(name: str, step: str) -> Explanation:
 
 def missing_step(parsed: Parsed) -> Explanation | None:
     """Explain a step that an attempt, a program or a backoff does not have."""
-    if parsed.sort != "attribute":
+    if parsed.kind != "attribute":
         return None
-    owner = shown(parsed.it.removesuffix("*")).name
+    owner = split(parsed.got.removesuffix("*")).name
     if owner == "Program" and parsed.argument == "__iter__":
-        return yielded(parsed._replace(sort="yielded"))
+        return yielded(parsed._replace(kind="yielded"))
     if owner == "Backoff" and parsed.argument in CONTEXT:
         word = "async " if parsed.argument.startswith("__a") else ""
         return Explanation(

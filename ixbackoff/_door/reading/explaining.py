@@ -42,7 +42,7 @@ EXPLAIN: tuple[Callable[[Parsed], Explanation | None], ...] = (
     declared.not_a_type,
     missing_handlers.interpreter,
     missing_handlers.handler,
-    missing_handlers.shared_handler,
+    missing_handlers.around_or_as_in,
     missing_handlers.without_interpreter,
     missing_handlers.answered,
     options.option,
@@ -62,8 +62,8 @@ def explanations(message: str, method: str = "") -> Iterator[tuple[Parsed, Expla
     `method` is the called method, for a message that does not name it.
 
     >>> text = 'Argument 1 to "at" has incompatible type "int"; expected "Rung[Z]"'
-    >>> [(_, it)] = explanations(text)
-    >>> it.code, it.fix
+    >>> [(_, explanation)] = explanations(text)
+    >>> explanation.code, explanation.fix
     ('not-a-rung', 'Write at(N3), which waits 3 times at most.')
     """
     for one in parse(message):

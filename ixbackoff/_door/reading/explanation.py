@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-CONTINUES = "and this would continue here"
+NEXT_START = "the next program would start here"
 
 
 class Sketch(NamedTuple):
@@ -13,7 +13,7 @@ class Sketch(NamedTuple):
     start: int
     end: int
     other: int | None = None
-    note: str = CONTINUES
+    note: str = NEXT_START
 
 
 class Explanation(NamedTuple):
@@ -29,8 +29,8 @@ def drawing(ladder: Sketch) -> list[str]:
     """Draw rungs, the highest first; of a long ladder only the rungs with notes.
 
     >>> print(*drawing(Sketch(2, 1, other=2)), sep="\\n")
-    N2   *    <- and this would continue here
-    N1    *   <- it is here
+    N2   *    <- the next program would start here
+    N1    *   <- the program is here
     N0
     """
     top = max(ladder.start, ladder.other or 0)
@@ -53,8 +53,8 @@ def drawing(ladder: Sketch) -> list[str]:
 def note(ladder: Sketch, rung: int) -> str:
     notes: list[str] = []
     if rung == ladder.end:
-        continues = ladder.other is not None and ladder.note == CONTINUES
-        notes.append("it is here" if continues else "it ends here")
+        joined = ladder.other is not None and ladder.note == NEXT_START
+        notes.append("the program is here" if joined else "it ends here")
     if rung == ladder.other:
         notes.append(ladder.note)
     return f" <- {', '.join(notes)}" if notes else ""

@@ -35,8 +35,9 @@ SURE = re.compile(
 )
 """Parts of messages that hardly ever occur in messages about functions of other packages."""
 RUNGS = ("Z", "Succ", "Forever")
-OF_FUNCTIONS = ("argument", "missing", "surplus", "overload", "option")
-OF_CALLS = ("no-such-option", "wrong-arguments")
+CALL_ERRORS = ("argument", "missing", "surplus", "overload", "option")
+"""The kinds of errors that are about the arguments of a call."""
+CALL_CODES = ("no-such-option", "wrong-arguments")
 STEPS = ("run", "run_async", "do", "then", "retry", "resume", "or_else", "bind", "end")
 
 
@@ -63,38 +64,38 @@ def findings(
             continue
         finding = found(piece, source(piece.file))
         if lambdas and piece.code == "return-value":
-            half = next(halves(piece), None)
-            if half in lambdas:
-                lambdas.remove(half)
+            same = next(types_in(piece), None)
+            if same in lambdas:
+                lambdas.remove(same)
                 continue
-        if finding and before and is_other_end(before, finding):
+        if finding and before and is_repeated(before, finding):
             continue
         before = finding
         if finding is None:
             yield piece
         else:
-            lambdas += halves(piece)
+            lambdas += types_in(piece)
             yield finding
 
 
-def is_other_end(before: Finding, finding: Finding) -> bool:
-    """Return whether a finding is a second half: of a `with`, a call, or a bare `@backoff`."""
+def is_repeated(before: Finding, finding: Finding) -> bool:
+    """Return whether one mistake is reported twice: in a `with`, a call or a bare `@backoff`."""
     first, second = before.error, finding.error
     return (
         before.explanation == finding.explanation
         and (first.file, first.line) == (second.file, second.line)
         and (
-            finding.explanation.code in OF_CALLS
+            finding.explanation.code in CALL_CODES
             or "enter__" in first.message
             or "Value of type variable" in first.message
         )
     )
 
 
-def halves(error: Error) -> Iterator[tuple[str, int, str, str]]:
-    """Yield the types in an error, to recognize the two errors of mypy about one lambda."""
+def types_in(error: Error) -> Iterator[tuple[str, int, str, str]]:
+    """Yield an error's line and types, by which the two errors of mypy about a lambda are equal."""
     for one in parse(error.message):
-        yield error.file, error.line, answer(one.it), answer(one.wanted)
+        yield error.file, error.line, answer(one.got), answer(one.wanted)
 
 
 def found(error: Error, source: Source) -> Finding | None:
@@ -107,10 +108,10 @@ def found(error: Error, source: Source) -> Finding | None:
         None,
     )
     explanation = explanation or uncalled(error, source)
-    explanation = explanation or of_a_call(error, source) or of_an_attribute(error, source)
+    explanation = explanation or of_an_attribute(error, source) or of_a_call(error, source)
     if explanation is None:
         return None
-    explanation, place = drawn(explanation, error, source)
+    explanation, place = completed(explanation, error, source)
     place = place or place_of(error, source)
     line = source.line(place.line if place else error.line)
     shown = "".join(each if each.isprintable() or each == "\t" else "?" for each in line)
@@ -120,9 +121,9 @@ def found(error: Error, source: Source) -> Finding | None:
 def uncalled(error: Error, source: Source) -> Explanation | None:
     """Explain a step on a function that makes a program: the function is not called."""
     for one in parse(error.message):
-        if one.sort == "attribute" and one.argument in STEPS:
+        if one.kind == "attribute" and one.argument in STEPS:
             name = source.before_attribute(error.line, one.argument)
-            if name and (is_program(answer(one.it)) or makes_a_program(source, name)):
+            if name and (is_program(answer(one.got)) or makes_a_program(source, name)):
                 return not_called(name, one.argument)
     return None
 
@@ -131,20 +132,20 @@ def is_a_consequence(error: Error, source: Source) -> bool:
     """Return whether an error only follows from a `@backoff` without a rung."""
     calls = {name for _, name in source.calls(error.line)} & source.decorated_without_a_rung
     return bool(calls) and any(
-        one.sort in OF_FUNCTIONS and one.method in ("", "__call__") for one in parse(error.message)
+        one.kind in CALL_ERRORS and one.method in ("", "__call__") for one in parse(error.message)
     )
 
 
 def is_ours(one: Parsed, error: Error, source: Source) -> bool:
     """Return whether an error is about a function of ixbackoff, and not another of that name."""
-    if one.sort not in OF_FUNCTIONS or SURE.search(error.message):
+    if one.kind not in CALL_ERRORS or SURE.search(error.message):
         return True
     if one.owner in (*public_names, *RUNGS) or one.method in RUNGS:
         return True
     return source.calls_ours(error.line, one.method)
 
 
-def drawn(
+def completed(
     explanation: Explanation, error: Error, source: Source
 ) -> tuple[Explanation, Place | None]:
     """Complete an explanation with rungs and commands from the source; return it and its place."""
@@ -174,9 +175,9 @@ def drawn(
 def place_of(error: Error, source: Source) -> Place | None:
     for one in parse(error.message):
         place = None
-        if one.sort == "join":
+        if one.kind == "join":
             place = source.place_of_operand(error.line, one.method)
-        elif one.sort == "argument" and not error.column and one.method:
+        elif one.kind == "argument" and not error.column and one.method:
             number = re.match(r"Argument (\d+) to ", error.message)
             which = int(number[1]) if number else 1
             place = source.place_of_argument(error.line, one.method, one.argument, which)

@@ -14,8 +14,8 @@ from .printed import (
     described,
     is_function,
     is_program,
-    shown,
     span_of,
+    split,
     with_names,
 )
 from .wordings import Parsed
@@ -24,32 +24,32 @@ COMMANDS = ("Download", "Upload", "Log", "Throw", "Call", "CallAsync")
 
 
 def joined(parsed: Parsed) -> Explanation | None:
-    if parsed.sort != "join" or not is_program(parsed.it):
+    if parsed.kind != "join" or not is_program(parsed.got):
         return None
     if not is_program(parsed.wanted):
         return not_joined(parsed)
-    ends, starts = shown(parsed.it).inner[1], shown(parsed.wanted).inner[0]
+    ends, starts = split(parsed.got).inner[1], split(parsed.wanted).inner[0]
     if FOREVER in (ends, starts):
         return foreign(ends, starts)
-    first, second = span_of(parsed.it), span_of(parsed.wanted)
+    first, second = span_of(parsed.got), span_of(parsed.wanted)
     if first is None or depth(starts) is None:
         return None
     return apart(first, second.start if second else int(depth(starts) or 0), "the second")
 
 
 def joined_by_a_method(parsed: Parsed) -> Explanation | None:
-    """Explain two programs whose rungs differ; pyrefly names the method of the operator."""
-    if parsed.sort != "argument" or parsed.method not in ("__rshift__", "__or__"):
+    """Explain two programs whose rungs differ, where a message of pyrefly names the method."""
+    if parsed.kind != "argument" or parsed.method not in ("__rshift__", "__or__"):
         return None
-    if not (is_program(parsed.it) and is_program(parsed.wanted)):
+    if not (is_program(parsed.got) and is_program(parsed.wanted)):
         return None
     said = "The first ends at {ends}, and the second starts at {starts}."
-    return elsewhere(parsed.it, parsed.wanted, said, "the second")
+    return elsewhere(parsed.got, parsed.wanted, said, "the second")
 
 
-def elsewhere(it: str, wanted: str, said: str, where: str) -> Explanation | None:
+def elsewhere(got: str, wanted: str, said: str, where: str) -> Explanation | None:
     """Explain a program that starts on another rung than the wanted one."""
-    starts, ends = depth(shown(it).inner[0]), depth(shown(wanted).inner[0])
+    starts, ends = depth(split(got).inner[0]), depth(split(wanted).inner[0])
     if starts is None or ends is None or starts == ends:
         return None
     return Explanation(
@@ -118,41 +118,41 @@ def not_joined(parsed: Parsed) -> Explanation | None:
 
 def joined_without_a_program(parsed: Parsed) -> Explanation | None:
     """Explain a command or an attempt at the left of `>>` or `|`."""
-    if parsed.sort != "join" or parsed.method not in (">>", "|") or is_program(parsed.it):
+    if parsed.kind != "join" or parsed.method not in (">>", "|") or is_program(parsed.got):
         return None
     step = ".then(lambda _: ...)" if parsed.method == ">>" else ".or_else(...)"
-    if not is_program(parsed.wanted) and shown(parsed.it).name not in ("Attempt", *COMMANDS):
+    if not is_program(parsed.wanted) and split(parsed.got).name not in ("Attempt", *COMMANDS):
         return None
     return Explanation(
         "not-a-program",
-        f"{parsed.method} joins two programs, and {with_names(parsed.it)} is not one.",
+        f"{parsed.method} joins two programs, and {with_names(parsed.got)} is not one.",
         f"Write do(...){step} for commands and attempts, or start with at(...).",
     )
 
 
 def bound(parsed: Parsed) -> Explanation | None:
     """Explain a function for `bind` that makes no program, or a program on another rung."""
-    if parsed.sort not in ("argument", "value"):
+    if parsed.kind not in ("argument", "value"):
         return None
-    if parsed.sort == "argument" and parsed.method not in ("bind", "or_bind"):
+    if parsed.kind == "argument" and parsed.method not in ("bind", "or_bind"):
         return None
-    it, wanted = answer(parsed.it), answer(parsed.wanted)
-    if not is_program(wanted) or (parsed.sort == "value" and shown(wanted).inner[1] not in UNKNOWN):
+    got, wanted = answer(parsed.got), answer(parsed.wanted)
+    if not is_program(wanted) or (parsed.kind == "value" and split(wanted).inner[1] not in UNKNOWN):
         return None
     method = parsed.method or "bind"
     then = "then" if method == "bind" else "or_else"
-    if parsed.sort == "argument" and not is_function(parsed.it):
+    if parsed.kind == "argument" and not is_function(parsed.got):
         return Explanation(
             "not-a-program",
-            f".{method}(...) takes a function that makes a program, and this is "
-            f"{described(parsed.it)}.",
+            f".{method}(...) takes a function that makes a program, but this is "
+            f"{described(parsed.got)}.",
             f"Write .{method}(lambda _: ...); or join a program with >> or |.",
         )
-    if not is_program(it):
+    if not is_program(got):
         return Explanation(
             "not-a-program",
-            f".{method}(...) takes a function that makes a program, and this one returns {it}.",
+            f".{method}(...) takes a function that makes a program, but this one returns {got}.",
             f"Write .{then}(...) for a command or an attempt, or start a program with at(...).",
         )
     said = "The program is at {ends} here, and that of the function starts at {starts}."
-    return elsewhere(it, wanted, said, "the function")
+    return elsewhere(got, wanted, said, "the function")

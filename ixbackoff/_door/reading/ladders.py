@@ -6,13 +6,13 @@ from ..._words.rungs import DEEPEST
 from ..amounts import counted
 from .explanation import Explanation, Sketch
 from .methods import DOWN, RUNS
-from .printed import FOREVER, Span, is_program, shown, span_of, with_names
+from .printed import FOREVER, Span, is_program, span_of, split, with_names
 from .wordings import Parsed
 
 
 def sentence_of_an_overload(parsed: Parsed) -> Explanation | None:
     """Explain an overload whose argument, which accepts no value, has a sentence as its name."""
-    if parsed.sort != "missing":
+    if parsed.kind != "missing":
         return None
     if parsed.argument.startswith("no_wait_is_left"):
         return no_wait_left(parsed.method, None)
@@ -25,23 +25,23 @@ def sentence_of_an_overload(parsed: Parsed) -> Explanation | None:
 
 def wrong_self(parsed: Parsed) -> Explanation | None:
     """Explain the same mistakes for ty and pyrefly, which name the type of the program instead."""
-    if parsed.sort != "argument" or not is_program(parsed.it) or not is_program(parsed.wanted):
+    if parsed.kind != "argument" or not is_program(parsed.got) or not is_program(parsed.wanted):
         return None
-    ends = shown(parsed.it).inner[1]
+    ends = split(parsed.got).inner[1]
     if parsed.method in RUNS:
-        return open_program(span_of(parsed.it))
+        return open_program(span_of(parsed.got))
     if parsed.method in DOWN:
         if ends == FOREVER:
             return without_end(f".{parsed.method}()")
-        span = span_of(parsed.it)
+        span = span_of(parsed.got)
         return None if span is None or span.end else no_wait_left(parsed.method, span)
     return None
 
 
 def uncertain(parsed: Parsed) -> Explanation | None:
     """Explain a program that may end on one of several rungs, which mypy reports."""
-    inner = shown(parsed.it).inner
-    if parsed.sort != "self" or not is_program(parsed.it) or len(inner) < 2:
+    inner = split(parsed.got).inner
+    if parsed.kind != "self" or not is_program(parsed.got) or len(inner) < 2:
         return None
     ends = with_names(f"[{inner[1]}]")[1:-1]
     if " | " in ends:
@@ -51,7 +51,7 @@ def uncertain(parsed: Parsed) -> Explanation | None:
             "not fit every way through it.",
             "Let all branches end on one rung: go down with .skip() in the higher ones.",
         )
-    span = span_of(parsed.it)
+    span = span_of(parsed.got)
     if span is not None:
         return open_program(span) if parsed.method in RUNS else no_wait_left(parsed.method, span)
     return Explanation(
@@ -92,7 +92,7 @@ def open_program(span: Span | None) -> Explanation:
         ends, left = f"at N{span.end}", f"{counted(span.end, 'wait', 'waits')} would be left"
     return Explanation(
         "open-program",
-        f"A program runs only if it ends at N0, and this one ends {ends}: {left}.",
+        f"A program runs only if it ends at N0, but this one ends {ends}: {left}.",
         "End it with .end(), or go down with .retry(...).",
         None if span is None else Sketch(*span),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .callables import taken
 from .explanation import Explanation
 from .methods import RUNS
-from .printed import UNKNOWN, answer, described, is_function, members, parts, shown, with_names
+from .printed import UNKNOWN, answer, described, is_function, members, parts, split, with_names
 from .wordings import Parsed
 
 INTERPRETERS = ("Interpreter", "AsyncInterpreter")
@@ -14,34 +14,34 @@ ANSWERED = "Command", "Call", "CallAsync"
 
 def interpreter(parsed: Parsed) -> Explanation | None:
     """Explain an interpreter that lacks handlers, or a value that is not an interpreter."""
-    if parsed.sort not in ("argument", "value"):
+    if parsed.kind not in ("argument", "value"):
         return None
-    kinds = [shown(one) for one in members(parsed.wanted)]
+    kinds = [split(one) for one in members(parsed.wanted)]
     wanted = [one for one in kinds if one.name in INTERPRETERS and one.inner]
     if not wanted or len(wanted) < len(kinds):
         return None
-    it = shown(parsed.it)
-    if it.name not in INTERPRETERS or not it.inner:
-        return not_one(parsed.it, parsed.method)
-    if it.name == "AsyncInterpreter" and "AsyncInterpreter" not in [one.name for one in wanted]:
+    got = split(parsed.got)
+    if got.name not in INTERPRETERS or not got.inner:
+        return no_interpreter(parsed.got, parsed.method)
+    if got.name == "AsyncInterpreter" and "AsyncInterpreter" not in [one.name for one in wanted]:
         return Explanation(
             "awaited-handlers",
-            "Some of these handlers are coroutine functions, and .run(...) awaits nothing.",
+            "Some of these handlers are coroutine functions, but .run(...) awaits nothing.",
             "Write `await program.run_async(interpreter)`.",
         )
-    if it.name == "Interpreter" and "Interpreter" not in [one.name for one in wanted]:
+    if got.name == "Interpreter" and "Interpreter" not in [one.name for one in wanted]:
         return Explanation(
             "awaited-handlers",
-            "These handlers are plain functions, and an AsyncInterpreter is expected here.",
+            "These handlers are plain functions, but an AsyncInterpreter is expected here.",
             "Make it with .awaited_by(...); .run_async(...) takes either kind.",
         )
-    return unanswered(it.inner[0], wanted[0].inner[0])
+    return unanswered(got.inner[0], wanted[0].inner[0])
 
 
-def not_one(given: str, method: str = "") -> Explanation:
+def no_interpreter(given: str, method: str = "") -> Explanation:
     return Explanation(
         "not-an-interpreter",
-        f"An interpreter has the handlers of the commands, and this is {described(given)}.",
+        f"An interpreter has the handlers of the commands, but this is {described(given)}.",
         "Write world = Virtual(SomeCommand.handled_by(...)), and program.run(world.interpreter)."
         if method == "Virtual"
         else "Give live(), Virtual(...).interpreter, or SomeCommand.handled_by(function).",
@@ -54,19 +54,19 @@ def unanswered(row: str, wanted: str) -> Explanation | None:
     missing = [one for one in members(wanted) if one not in answered and "omitted" not in one]
     if not missing:
         return None
-    heads = {shown(one).name for one in answered}
-    if any(shown(one).name in heads and shown(one).inner for one in missing) or "Command" in heads:
+    heads = {split(one).name for one in answered}
+    if any(split(one).name in heads and split(one).inner for one in missing) or "Command" in heads:
         return Explanation(
             "wrong-answer",
-            f"The handlers answer {' | '.join(answered)}, and the program issues "
+            f"The handlers answer {' | '.join(answered)}, but the program issues "
             f"{' | '.join(missing)}: an answer has exactly one type.",
-            f"Write {shown(missing[0]).name}[...] with the same type in both places.",
+            f"Write {split(missing[0]).name}[...] with the same type in both places.",
         )
     if "object" in missing:
-        said = "To mypy, the commands of more than eight different effects are object."
+        said = "mypy infers object for the commands of more than eight different effects."
         fix = "Nest them: all_of(all_of(first, second), third, ...)."
         return Explanation("no-handler", said, fix)
-    handlers = [f"{shown(one).name}.handled_by(...)" for one in missing if one != "Delay"]
+    handlers = [f"{split(one).name}.handled_by(...)" for one in missing if one != "Delay"]
     fixes = [f"Join: interpreter | {' | '.join(handlers)}."] if handlers else []
     if "Delay" in missing:
         fixes.append("live() has a handler of Delay, and in a test Virtual(...).interpreter.")
@@ -81,49 +81,49 @@ def joined(parsed: Parsed, wanted: list[str] | None = None) -> Explanation | Non
 
     `wanted` are the commands of the program, if the source shows them.
     """
-    if parsed.sort != "join" or parsed.method != "|" or shown(parsed.it).name not in INTERPRETERS:
+    if parsed.kind != "join" or parsed.method != "|" or split(parsed.got).name not in INTERPRETERS:
         return None
-    other = shown(parsed.wanted)
+    other = split(parsed.wanted)
     if other.name not in INTERPRETERS:
-        return not_one(parsed.wanted)
-    rows = [shown(one).inner[0] for one in (parsed.it, parsed.wanted) if shown(one).inner]
+        return no_interpreter(parsed.wanted)
+    rows = [split(one).inner[0] for one in (parsed.got, parsed.wanted) if split(one).inner]
     if wanted is not None:
         return unanswered(" | ".join(rows), " | ".join(wanted))
     return Explanation(
         "no-handler",
-        f"These handlers answer {' | '.join(rows)}, and the program issues other commands, too.",
+        f"These handlers answer {' | '.join(rows)}, but the program issues other commands, too.",
         "Assign the joined handlers to a variable and run with it: the error then names the "
         "missing ones.",
     )
 
 
 def handler(parsed: Parsed) -> Explanation | None:
-    if parsed.sort != "argument" or parsed.method not in ("handled_by", "awaited_by"):
+    if parsed.kind != "argument" or parsed.method not in ("handled_by", "awaited_by"):
         return None
     takes, gives = taken(parsed.wanted), answer(parsed.wanted)
-    if not is_function(parsed.it):
+    if not is_function(parsed.got):
         return Explanation(
             "not-a-handler",
-            f"{parsed.method} takes a function of a command, and this is {described(parsed.it)}.",
+            f"{parsed.method} takes a function of a command, but this is {described(parsed.got)}.",
             f"Write .{parsed.method}(lambda command: ...).",
         )
-    it = answer(parsed.it)
-    if shown(it).name in ("Coroutine", "CoroutineType") and parsed.method == "handled_by":
+    got = answer(parsed.got)
+    if split(got).name in ("Coroutine", "CoroutineType") and parsed.method == "handled_by":
         return Explanation(
             "awaited-handlers",
-            "This handler is a coroutine function, and handled_by awaits nothing.",
+            "This handler is a coroutine function, but handled_by awaits nothing.",
             "Write .awaited_by(...), and run with `await program.run_async(interpreter)`.",
         )
-    if it != gives and gives not in UNKNOWN:
+    if got != gives and gives not in UNKNOWN:
         return Explanation(
             "wrong-answer",
-            f"The command promises {promised(gives)}, and this handler returns {promised(it)}.",
+            f"The command promises {promised(gives)}, but this handler returns {promised(got)}.",
             f"Return {promised(gives)}, or let the class of the command promise another type.",
         )
-    if gives in UNKNOWN and it != gives:
+    if gives in UNKNOWN and got != gives:
         return Explanation(
             "wrong-answer",
-            f"The command has no answer, and this handler returns {it}.",
+            f"The command has no answer, but this handler returns {got}.",
             "Raise an exception in the handler, and annotate it with -> Never.",
         )
     return Explanation(
@@ -135,14 +135,14 @@ def handler(parsed: Parsed) -> Explanation | None:
 
 def promised(text: str) -> str:
     """Return the type that a coroutine returns; any other type is returned as it is."""
-    head = shown(text)
+    head = split(text)
     awaited = head.name in ("Awaitable", "Coroutine", "CoroutineType") and head.inner
     return head.inner[-1] if awaited else text
 
 
-def shared_handler(parsed: Parsed) -> Explanation | None:
+def around_or_as_in(parsed: Parsed) -> Explanation | None:
     """Explain an argument of `handled_as_in` or of `around`."""
-    if parsed.method == "around" and parsed.sort == "argument":
+    if parsed.method == "around" and parsed.kind == "argument":
         word = "await the handler and return" if parsed.owner == "AsyncInterpreter" else "return"
         return Explanation(
             "not-a-handler",
@@ -150,23 +150,23 @@ def shared_handler(parsed: Parsed) -> Explanation | None:
             "Write `def wrapper(command: Command[R], handler: Callable[[Command[R]], R]) -> R`, "
             f"and {word} handler(command).",
         )
-    if parsed.method == "handled_as_in" and parsed.sort in ("argument", "overload"):
+    if parsed.method == "handled_as_in" and parsed.kind in ("argument", "overload"):
         return Explanation(
             "not-an-interpreter",
-            "handled_as_in takes an interpreter that answers this command, and this is "
-            f"{described(parsed.it)}.".replace('"', ""),
+            "handled_as_in takes an interpreter that answers this command, but this is "
+            f"{described(parsed.got)}.".replace('"', ""),
             "Give an interpreter that has a handler for the command.",
         )
     return None
 
 
 def without_interpreter(parsed: Parsed) -> Explanation | None:
-    """Explain a run without an interpreter; pyrefly lists the types of all arguments."""
-    if parsed.sort == "option" and parsed.method in RUNS and parsed.it:
-        first = parts(parsed.it, ",")[0]
-        return None if shown(first).name in INTERPRETERS or "=" in first else not_one(first)
-    nothing = parsed.sort == "option" and parsed.method in RUNS
-    missing = (parsed.sort, parsed.argument) == ("missing", "interpreter")
+    """Explain a run without an interpreter; messages of pyrefly list the types of all arguments."""
+    if parsed.kind == "option" and parsed.method in RUNS and parsed.got:
+        first = parts(parsed.got, ",")[0]
+        return None if split(first).name in INTERPRETERS or "=" in first else no_interpreter(first)
+    nothing = parsed.kind == "option" and parsed.method in RUNS
+    missing = (parsed.kind, parsed.argument) == ("missing", "interpreter")
     if not nothing and (not missing or parsed.method not in ("", *RUNS)):
         return None
     return Explanation(
@@ -178,20 +178,20 @@ def without_interpreter(parsed: Parsed) -> Explanation | None:
 
 def answered(parsed: Parsed) -> Explanation | None:
     """Explain a command whose answer differs from the declared one."""
-    if parsed.sort == "answer":
+    if parsed.kind == "answer":
         return Explanation(
             "wrong-answer",
             "The class of a command promises its answer, so __iter__ cannot be overridden.",
             "Leave __iter__ out, and change the class: Command[int] answers with an int.",
         )
-    if parsed.sort != "value" or shown(parsed.wanted).name not in ANSWERED:
+    if parsed.kind != "value" or split(parsed.wanted).name not in ANSWERED:
         return None
-    inner = shown(parsed.wanted).inner
-    if not inner or "->" in parsed.it:
+    inner = split(parsed.wanted).inner
+    if not inner or "->" in parsed.got:
         return None
     return Explanation(
         "wrong-answer",
-        f"{with_names(parsed.it)} is not a {parsed.wanted}: the answer of a command has exactly "
+        f"{with_names(parsed.got)} is not a {parsed.wanted}: the answer of a command has exactly "
         "one type, not a wider one.",
         "Declare the type that the command promises.",
     )
@@ -199,27 +199,27 @@ def answered(parsed: Parsed) -> Explanation | None:
 
 def workflow(parsed: Parsed) -> Explanation | None:
     """Explain a workflow whose commands the interpreter of an engine does not answer."""
-    unsolved = parsed.sort == "unsolved" and parsed.method == "Engine"
-    kinds = shown(parsed.it), shown(parsed.wanted)
-    workflows = parsed.sort == "argument" and kinds[0].name == kinds[1].name == "Workflow"
-    if not unsolved and not workflows:
+    unsaid = parsed.kind == "unsolved" or "omitted" in parsed.wanted  # ty shows three of a row
+    kinds = split(parsed.got), split(parsed.wanted)
+    workflows = parsed.kind == "argument" and kinds[0].name == kinds[1].name == "Workflow"
+    if not workflows and not (unsaid and parsed.method == "Engine"):
         return None
-    missing = [] if unsolved else not_in(kinds[0].inner[-1], kinds[1].inner[-1])
+    missing = not_in(kinds[0].inner[-2], kinds[1].inner[-2]) if workflows else []
     if not missing:
         return Explanation(
             "no-handler",
-            "The interpreter of an Engine answers all commands of its workflows, and this one does "
+            "The interpreter of an Engine answers all commands of its workflows, but this one does "
             "not.",
             "Join: interpreter | SomeCommand.handled_by(...).",
         )
     return Explanation(
         "no-handler",
-        f"A workflow of this engine issues {' and '.join(missing)}, and no handler answers.",
+        f"A workflow of this engine issues {' and '.join(missing)}, which no handler answers.",
         f"Join: interpreter | {missing[0]}.handled_by(...).",
     )
 
 
 def not_in(row: str, answered: str) -> list[str]:
     """Return the commands of a row without a handler; none if a type variable (`@`) is unsolved."""
-    heads = {shown(one).name for one in members(answered)}
-    return [one for one in members(row) if "@" not in answered and shown(one).name not in heads]
+    heads = {split(one).name for one in members(answered)}
+    return [one for one in members(row) if "@" not in answered and split(one).name not in heads]

@@ -6,7 +6,7 @@ import re
 
 from ..._words.rungs import DEEPEST
 from .explanation import Explanation, Sketch
-from .printed import depth, described, is_function, shown
+from .printed import depth, described, is_function, split
 from .wordings import Parsed
 
 NO_NUMBER = Explanation(
@@ -18,31 +18,31 @@ NO_NUMBER = Explanation(
 
 def not_a_rung(parsed: Parsed) -> Explanation | None:
     name = method_of(parsed)
-    if parsed.sort == "parameter" and name == "backoff":
+    if parsed.kind == "parameter" and name == "backoff":
         return NO_NUMBER
-    kind = shown(parsed.wanted).name
+    kind = split(parsed.wanted).name
     of_backoff = kind == "type" and (name == "backoff" or parsed.wanted == "type[Nat]")
-    if parsed.sort not in ("argument", "value") or not (kind == "Rung" or of_backoff):
+    if parsed.kind not in ("argument", "value") or not (kind == "Rung" or of_backoff):
         return None
-    wanted = depth(shown(parsed.wanted).inner[0]) if shown(parsed.wanted).inner else None
-    given = re.fullmatch(r"type\[(.*)\]", parsed.it)
-    it = depth(given[1] if given else parsed.it)
-    if wanted is not None and it is not None:
+    wanted = depth(split(parsed.wanted).inner[0]) if split(parsed.wanted).inner else None
+    given = re.fullmatch(r"type\[(.*)\]", parsed.got)
+    got = depth(given[1] if given else parsed.got)
+    if wanted is not None and got is not None:
         return Explanation(
-            "goes-up" if it > wanted else "jumps-down",
-            f"The program is at N{wanted} here, not at N{it}.",
-            f"Write N{wanted} for N{it}, as in at(N{wanted}).",
-            Sketch(wanted, wanted, it),
+            "goes-up" if got > wanted else "jumps-down",
+            f"The program is at N{wanted} here, not at N{got}.",
+            f"Write N{wanted} for N{got}, as in at(N{wanted}).",
+            Sketch(wanted, wanted, got),
         )
     if name not in ("at", "backoff"):
         name = ""
-    if is_function(parsed.it) and name != "at":
+    if is_function(parsed.got) and name != "at":
         return NO_NUMBER
-    number = re.search(r"\d+", parsed.it)
+    number = re.search(r"\d+", parsed.got)
     rung = f"N{number[0]}" if number and int(number[0]) <= DEEPEST else "N3"
     return Explanation(
         "not-a-rung",
-        f"A rung is one of N0 to N20, or FOREVER, and this is {described(parsed.it)}.",
+        f"A rung is one of N0 to N20, or FOREVER, but this is {described(parsed.got)}.",
         f"Write {name}({rung}), which waits {rung[1:]} times at most."
         if name
         else "Give a rung by its name, such as N3.",
@@ -51,12 +51,12 @@ def not_a_rung(parsed: Parsed) -> Explanation | None:
 
 def unknown_rung(parsed: Parsed) -> Explanation | None:
     """Explain the name of a rung above the highest one."""
-    number = re.fullmatch(r"N(\d+)", parsed.it) if parsed.sort == "name" else None
+    number = re.fullmatch(r"N(\d+)", parsed.got) if parsed.kind == "name" else None
     if number is None or int(number[1]) <= DEEPEST:
         return None
     return Explanation(
         "not-a-rung",
-        f"The deepest finite ladder is N{DEEPEST}, so {parsed.it} does not exist.",
+        f"The deepest finite ladder is N{DEEPEST}, so {parsed.got} does not exist.",
         f"Write N{DEEPEST}, or FOREVER with within=... for tries without end.",
     )
 

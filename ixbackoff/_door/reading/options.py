@@ -6,7 +6,7 @@ import re
 
 from .explanation import Explanation
 from .methods import RETRIES, RUNS
-from .printed import described, shown, with_names
+from .printed import described, split, with_names
 from .wordings import Parsed
 
 TAKES_OPTIONS = {
@@ -68,21 +68,21 @@ FITTING = {
     "stop": ["Event"],
     "within": ["float | timedelta", "float", "int", "timedelta", "Literal"],
 }
-"""The types of values that fit an option: first that of its parameter."""
+"""The types that an option takes; checkers print the first one as the expected type."""
 GIVEN = re.compile(rf"\b({'|'.join(FITTING)})=((?:[^,\[(]|\[[^\]]*\]|\([^)]*\))+)")
 
 
 def option(parsed: Parsed) -> Explanation | None:
-    if parsed.sort not in ("argument", "value"):
+    if parsed.kind not in ("argument", "value"):
         return None
-    if parsed.sort == "argument" and parsed.method not in TAKES_OPTIONS:
+    if parsed.kind == "argument" and parsed.method not in TAKES_OPTIONS:
         return None
     name = option_of(parsed)
     if name in OF_SECONDS and parsed.argument in OF_SECONDS:
         name = parsed.argument  # their types are the same
     if name is None or (parsed.argument in OPTIONS and parsed.argument != name):
         return None
-    return wrong_option(name, parsed.it)
+    return wrong_option(name, parsed.got)
 
 
 def option_of(parsed: Parsed) -> str | None:
@@ -90,7 +90,7 @@ def option_of(parsed: Parsed) -> str | None:
     a_predicate = "Predicate" in wanted or "(Exception" in wanted or "[Exception], bool" in wanted
     if wanted == "On" or (a_predicate and "type[Exception]" in wanted):
         return "on"
-    if parsed.sort == "value":
+    if parsed.kind == "value":
         return None
     for name, (kind, *_) in FITTING.items():
         if re.match(rf"(?:[\w.]+\.)?{re.escape(kind)}\b", wanted):
@@ -100,17 +100,17 @@ def option_of(parsed: Parsed) -> str | None:
 
 def wrong_option(name: str, given: str) -> Explanation:
     code, sentence, fix = OPTIONS[name]
-    if name == "on" and "->" not in given and shown(given).name == "Callable":
+    if name == "on" and "->" not in given and split(given).name == "Callable":
         sentence = f"{sentence}, and a predicate takes the failure and returns a bool"
-    return Explanation(code, f"{sentence}, and this is {described(given)}.", f"{fix}.")
+    return Explanation(code, f"{sentence}, but this is {described(given)}.", f"{fix}.")
 
 
 def overloaded_option(parsed: Parsed) -> Explanation | None:
-    """Explain a wrong value of an option; pyrefly lists the types of all arguments."""
-    if parsed.sort != "option":
+    """Explain a wrong value of an option in a message that lists all arguments, as pyrefly's do."""
+    if parsed.kind != "option":
         return None
-    for name, given in GIVEN.findall(parsed.it):
-        kind = shown(given).name
+    for name, given in GIVEN.findall(parsed.got):
+        kind = split(given).name
         if kind != "None" and (kind not in FITTING[name] or re.search(r"Literal\[['\"]", given)):
             return wrong_option(name, given.strip())
     return None
@@ -118,14 +118,14 @@ def overloaded_option(parsed: Parsed) -> Explanation | None:
 
 def schedule(parsed: Parsed) -> Explanation | None:
     """Explain an argument that is not a schedule, or that may shorten waits."""
-    left, right = shown(parsed.it).name, shown(parsed.wanted).name
-    if parsed.sort == "join" and {left, right} & SHORTENING:
+    left, right = split(parsed.got).name, split(parsed.wanted).name
+    if parsed.kind == "join" and {left, right} & SHORTENING:
         return shortens(left if left in SHORTENING else right)
-    if parsed.sort == "attribute" and left in SHORTENING:
+    if parsed.kind == "attribute" and left in SHORTENING:
         return shortens(left)
-    if parsed.sort == "argument" and right in (SCHEDULES | SHORTENING) and left in SHORTENING:
+    if parsed.kind == "argument" and right in (SCHEDULES | SHORTENING) and left in SHORTENING:
         return shortens(left)
-    if parsed.sort == "join" and left in SCHEDULES:
+    if parsed.kind == "join" and left in SCHEDULES:
         return Explanation(
             "not-a-schedule",
             f"A schedule is combined with another one, or multiplied by a number: "
@@ -133,23 +133,23 @@ def schedule(parsed: Parsed) -> Explanation | None:
             "Write Exponential() & Constant(60) for a cap, | for the longer wait, + for the sum, "
             "and 2 * Exponential() for twice the waits.",
         )
-    if parsed.sort == "argument" and parsed.method == "Computed":
+    if parsed.kind == "argument" and parsed.method == "Computed":
         return Explanation(
             "not-a-schedule",
             "Computed takes a function from the number of the wait, an int that begins with 0, to "
-            f"seconds, and this is {described(parsed.it)}.",
+            f"seconds, but this is {described(parsed.got)}.",
             "Write Computed(lambda k: 2.0 * k + 1).",
         )
-    if parsed.sort == "argument" and parsed.method == "Listed":
+    if parsed.kind == "argument" and parsed.method == "Listed":
         return Explanation(
             "not-a-schedule",
-            f"Listed takes a list of seconds, and this is {described(parsed.it)}.",
+            f"Listed takes a list of seconds, but this is {described(parsed.got)}.",
             "Write Listed([1, 2, 4]).",
         )
-    if parsed.sort == "argument" and parsed.method in (*SHORTENING, "WholeSeconds"):
+    if parsed.kind == "argument" and parsed.method in (*SHORTENING, "WholeSeconds"):
         return Explanation(
             "not-a-schedule",
-            f"{parsed.method}(...) does not take {described(parsed.it)}.",
+            f"{parsed.method}(...) does not take {described(parsed.got)}.",
             "Give it a schedule.",
         )
     return None

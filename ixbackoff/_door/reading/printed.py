@@ -11,7 +11,7 @@ UNKNOWN = frozenset(("Never", "Unknown", "Nat", "Any", "Divergent", "@_"))
 """Types that a checker prints before it has inferred one."""
 
 
-class Shown(NamedTuple):
+class TypeParts(NamedTuple):
     """The parts of a type: its name without the module, and its arguments."""
 
     name: str
@@ -60,15 +60,15 @@ def parts(text: str, mark: str) -> list[str]:
 
 
 @cache
-def shown(text: str) -> Shown:
+def split(text: str) -> TypeParts:
     """Split a type into its parts.
 
-    >>> shown("ixbackoff.Program[Succ[Z], Z, None, Download | Delay]").inner
+    >>> split("ixbackoff.Program[Succ[Z], Z, None, Download | Delay]").inner
     ('Succ[Z]', 'Z', 'None', 'Download | Delay')
     """
     name, bracket, rest = text.strip().partition("[")
     inner = tuple(parts(rest[:-1], ",")) if bracket and rest.endswith("]") else ()
-    return Shown(name.rpartition(".")[2], inner)
+    return TypeParts(name.rpartition(".")[2], inner)
 
 
 def members(row: str) -> list[str]:
@@ -85,7 +85,7 @@ def members(row: str) -> list[str]:
 
 
 def span_of(text: str) -> Span | None:
-    name, inner = shown(text)
+    name, inner = split(text)
     if name != "Program" or len(inner) < 2:
         return None
     start, end = depth(inner[0]), depth(inner[1])
@@ -93,7 +93,7 @@ def span_of(text: str) -> Span | None:
 
 
 def is_program(text: str) -> bool:
-    return shown(text).name == "Program" and bool(shown(text).inner)
+    return split(text).name == "Program" and bool(split(text).inner)
 
 
 def is_function(text: str) -> bool:
@@ -106,8 +106,8 @@ def answer(text: str) -> str:
     >>> answer("Callable[[None], Log]"), answer("(tag: str) -> Log"), answer("Log")
     ('Log', 'Log', 'Log')
     """
-    if text.startswith("Callable[") and shown(text).inner:
-        return shown(text).inner[-1]
+    if text.startswith("Callable[") and split(text).inner:
+        return split(text).inner[-1]
     arrow = text.rfind(") -> ")
     return text[arrow + 5 :] if arrow >= 0 else text
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from .methods import RUNS
-from .printed import members, shown, with_names
+from .printed import members, split, with_names
 from .sources import Source, lines_of
 
 WAITS = ("backoff", "wait")
@@ -68,7 +68,7 @@ def declared(source: Source, name: str) -> list[str] | None:
     if isinstance(node, ast.ClassDef):
         return [name] if name in there.ours else None
     row = row_of(type_of(node))
-    return row if row and all(is_class(there, shown(one).name) for one in row) else None
+    return row if row and all(is_class(there, split(one).name) for one in row) else None
 
 
 def is_class(source: Source, name: str) -> bool:
@@ -78,7 +78,7 @@ def is_class(source: Source, name: str) -> bool:
 
 
 def makes_a_program(source: Source, name: str) -> bool:
-    return shown(type_of(defined(source, name)[1])).name == "Program"
+    return split(type_of(defined(source, name)[1])).name == "Program"
 
 
 def type_of(node: ast.AST | None) -> str:
@@ -111,7 +111,7 @@ def type_with_its_row(source: Source, line: int) -> str:
     ends = [one.value for one in ast.walk(around[-1]) if isinstance(one, ast.Return) and one.value]
     text = type_of(around[-1])
     row = issued(source, ends[0]) if len(ends) == 1 else None
-    if shown(text).name != "Program" or len(shown(text).inner) != 3 or not row:
+    if split(text).name != "Program" or len(split(text).inner) != 3 or not row:
         return ""
     return with_names(f"{text[:-1]}, {' | '.join(row)}]")
 
@@ -122,7 +122,7 @@ def row_of(text: str) -> list[str] | None:
     >>> row_of("Program[N3, N0, None, Download | Delay]"), row_of("Do[Log, None]"), row_of("int")
     (['Download', 'Delay'], ['Log'], None)
     """
-    name, inner = shown(text)
+    name, inner = split(text)
     if name not in ROW or not inner:
         return None
     return members(inner[ROW[name]] if len(inner) > ROW[name] else "Standard")

@@ -15,7 +15,7 @@ from ..._words.arguments import documented, example, mistake, shown_name
 from ..._words.attributes import STEPS, without
 from .checker_output import Error
 from .explanation import Explanation
-from .printed import described, shown
+from .printed import described, split
 from .sources import Place, Source
 from .wordings import parse
 
@@ -52,11 +52,11 @@ def of_a_call(error: Error, source: Source) -> Explanation | None:
     for one in parse(error.message):
         for function, node in calls:
             name = shown_name(function)
-            if one.sort in ARGUMENTS and (one.method or method) in ("", name.rpartition(".")[2]):
+            if one.kind in ARGUMENTS and (one.method or method) in ("", name.rpartition(".")[2]):
                 said, fix = "does not take these arguments", f"write {example(function)}"
-                if one.sort == "argument":
+                if one.kind == "argument":
                     which = one.argument or argument_at(error, node, function)
-                    said = f"does not take {described(one.it)}{which and f' as {which}'}"
+                    said = f"does not take {described(one.got)}{which and f' as {which}'}"
                     entry = documented(function, which)
                     fix = f"give {which}: {entry}" if entry else fix
                 number = re.match(r"(?:float|int)\b", one.wanted)
@@ -86,10 +86,10 @@ def of_an_attribute(error: Error, source: Source) -> Explanation | None:
         one.name for one in functions if source.ours & {*map(source.root, one.decorator_list)}
     }
     for one in parse(error.message):
-        if one.sort != "attribute":
+        if one.kind != "attribute":
             continue
-        it = one.it.removesuffix("*")
-        name = "Succ" if RUNG.fullmatch(it) else shown(it).name
+        got = one.got.removesuffix("*")
+        name = "Succ" if RUNG.fullmatch(got) else split(got).name
         rooms = (import_module("ixbackoff"), import_module("ixbackoff.testing"))
         kind = next((getattr(room, name) for room in rooms if name in room.__all__), None)
         if isinstance(kind, type) and name not in own:

@@ -98,7 +98,7 @@ class Protected(NamedTuple):
 
     Attributes:
         asked: the requests at the service in each second.
-        down: the requests in the outage without its first ten seconds, in which breakers open.
+        down: the requests in the outage after its first ten seconds, in which breakers open.
         before: the runs that succeeded per second before the outage.
         last: the runs that succeeded per second in the last third of the time after the outage.
         recovered: the seconds from the end of the outage to the recovery; `None`: no recovery.
@@ -129,10 +129,10 @@ def protected(
     >>> [result.down <= result.way.most(20) for result in results if result.way.breakers]
     [True, True, True]
     """
-    return [one_way(way, clients, outage, watch, seed) for way in protections(processes)]
+    return [simulated(way, clients, outage, watch, seed) for way in protections(processes)]
 
 
-def one_way(way: Protection, clients: int, outage: int, watch: int, seed: int) -> Protected:
+def simulated(way: Protection, clients: int, outage: int, watch: int, seed: int) -> Protected:
     workers = max(1, clients // SHARE)
     service = Metered(BoundedQueue(QUEUE * workers, WORK, workers))
     end, stopped = STEADY + outage, Outage(STEADY, outage)

@@ -48,14 +48,14 @@ LONGEST = 300.0
 LINGERING = 30.0
 """The seconds for which an abandoned dial continues in Go, the language of the article's client."""
 FIRST = 20
-"""The rung of a first try at `FOREVER`."""
+"""The rung that `retry_with` passes for the first try of a ladder without end."""
 BACKLOGS = (128, 4096)
 """The default lengths of Linux's accept queue: up to version 5.3, and from version 5.4 on."""
 STEADY = 15
 OUTAGE = 20
 WATCH = 40
 WARM = 5  # seconds until the load is steady
-AT_ONCE = 1e-9  # seconds to think before a run whose first wait is the time to think
+AT_ONCE = 1e-9  # the time to think before the runs of "as shipped", which think in their first wait
 SHARE = 0.9
 LAST = 0.25
 
@@ -148,8 +148,8 @@ def recovers(answered: Sequence[float], failed: Sequence[float]) -> bool:
     >>> recovers([0, 0, 40, 99], [99, 99, 99, 0]), recovers([0, 0, 9, 9], [99, 99, 99, 99])
     (True, False)
     """
-    well, ill = last_rate(answered), last_rate(failed)
-    return well > 0 and well >= SHARE * (well + ill)
+    answers, failures = last_rate(answered), last_rate(failed)
+    return answers > 0 and answers >= SHARE * (answers + failures)
 
 
 class Waiting(NamedTuple):

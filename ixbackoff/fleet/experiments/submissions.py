@@ -26,7 +26,7 @@ GIVE_WAY = 1000
 """Free descriptors below which the Ethernet submitter gives way."""
 AT_ONCE = 1e-9  # seconds; a submitter has the next job immediately
 WATCHED = 400
-"""The number of submitters whose descriptors are drawn over time, or the next greater one."""
+"""The picture shows descriptors over time with this number of submitters, or the next greater."""
 
 
 @attempt
@@ -39,7 +39,7 @@ def sensed() -> Do[FreeDescriptors | Submit, None]:
 
 
 KINDS: dict[str, ClientKind[FreeDescriptors | Submit]] = kinds(Submit(), Submit(), sensed())
-"""The kinds of the paper, where they retry for 5 minutes; here they retry until the end."""
+"""The paper's kinds of clients. The paper's retry for 5 minutes, these until the end."""
 
 
 class Submissions(NamedTuple):

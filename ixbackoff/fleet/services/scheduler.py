@@ -70,7 +70,7 @@ class _Scheduler(Serving):
         self.events = events
         self.free = model.descriptors
         self.holding: set[Request] = set()
-        self.connected: Sharing[Request] = Sharing(events, lambda many: 1 / many, self.taken)
+        self.connected: Sharing[Request] = Sharing(events, lambda many: 1 / many, self.accept)
         self.away = False
         self.crashes = 0
 
@@ -95,7 +95,7 @@ class _Scheduler(Serving):
             self.release(request)
             request.fail(JobRefused("the scheduler is away, or no descriptor was left"))
 
-    def taken(self, request: Request) -> None:
+    def accept(self, request: Request) -> None:
         self.release(request)
         request.answer()
 

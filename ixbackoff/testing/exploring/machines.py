@@ -335,7 +335,7 @@ class Machine:
     def surprised(
         self, strand: Strand, command: Any, surprise: Surprise, failure: Exception | None
     ) -> Exception | None:
-        """Advance the time by that of a surprise; return the failure to throw into the program."""
+        """Advance time by the seconds of a surprise; return the failure to throw into a program."""
         if surprise.late:
             self.on_the_way += (command,)
         limit = strand.context.run(time_limit)

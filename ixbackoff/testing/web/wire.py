@@ -1,4 +1,4 @@
-"""The wire between a client and an origin, on which a fault sends its answer."""
+"""The connection between a client and the test server, by which a fault sends its answer."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Host(Protocol):
 
 
 class Connection:
-    """The connection to a client, with its request, on which a fault of your own can answer.
+    """A connection to a client and its request, for a fault of your own to answer.
 
-    The connection is closed when the fault returns. After an answer without a fault it stays open,
-    if the client wants that.
+    The connection is closed when the fault returns. If no fault answers the request, the connection
+    stays open for the next one, unless the client closes it.
 
     >>> from dataclasses import dataclass
     >>> from urllib.request import urlopen
@@ -40,8 +40,8 @@ class Connection:
     >>> @dataclass(frozen=True)
     ... class Shouting:
     ...     def answer(self, connection: Connection) -> None:
-    ...         well = connection.carry_out()
-    ...         connection.send_answer(well._replace(body=well.body.upper()))
+    ...         usual = connection.carry_out()
+    ...         connection.send_answer(usual._replace(body=usual.body.upper()))
     >>> with Origin({"/a": b"acorn"}, {"/a": [Shouting()]}) as origin:
     ...     with urlopen(origin.url + "/a") as answer:
     ...         answer.read()
@@ -54,16 +54,16 @@ class Connection:
     request: ReceivedRequest
 
     def __init__(
-        self, client: socket.socket, request: ReceivedRequest, host: Host, kept: bool = False
+        self, client: socket.socket, request: ReceivedRequest, host: Host, keep_alive: bool = False
     ) -> None:
         self.request = request
-        self._kept = kept
+        self._keep_alive = keep_alive
         self._client = client
         self._host = host
         self._answer: Answer | None = None
 
     def carry_out(self) -> Answer:
-        """Carry out the request, once, and return the answer without a fault.
+        """Carry out the request, once, and return the usual answer of the server.
 
         If a fault does not call this method, the request has no effect: a `PUT` stores nothing.
         """
@@ -74,7 +74,7 @@ class Connection:
     def send_answer(self, answer: Answer, size: int | None = None) -> None:
         """Send an answer with its body, or with the first `size` bytes of it.
 
-        The headers have the length of the whole body. An answer to `HEAD` has no body.
+        `Content-Length` is that of the whole body. An answer to `HEAD` has no body.
         """
         length = {} if answer.status in BODILESS else {"Content-Length": str(len(answer.body))}
         self.send_head(answer.status, length | dict(answer.headers))
@@ -82,8 +82,8 @@ class Connection:
             self.send(answer.body[:size])
 
     def send_head(self, status: int, headers: Mapping[str, str]) -> None:
-        """Send the status line and the headers, with `Date` and usually `Connection: close`."""
-        end: Mapping[str, str] = {} if self._kept else {"Connection": "close"}
+        """Send the status line, `Date`, `Connection: close` if it will be closed, and `headers`."""
+        end: Mapping[str, str] = {} if self._keep_alive else {"Connection": "close"}
         all_headers = {"Date": formatdate(usegmt=True), **end, **headers}
         lines = [f"HTTP/1.1 {status} {responses.get(status, '')}"]
         lines += [f"{name}: {value}" for name, value in all_headers.items()]
@@ -104,7 +104,7 @@ class Connection:
             pass
 
     def reset(self) -> None:
-        """End the connection by a reset, which discards the data that the client has not read."""
+        """Have the connection closed by a reset, which discards what the client has not read."""
         self._client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
 
     def go_down(self, seconds: float) -> None:

@@ -147,7 +147,7 @@ def test_the_service_decides(sdk: Sdk) -> None:
 def test_a_quota_that_has_ended(sdk: Sdk, number: int, error: dict[str, str], word: str) -> None:
     ended = outcome(sdk.complete(), status(number, {"error": error}))
     assert ended.requests == 1
-    assert ended.why.endswith(f": {word}, which only paying ends")
+    assert ended.why.endswith(f": {word}, which lasts until somebody pays")
 
 
 @each_sdk

@@ -97,7 +97,7 @@ def test_a_quota_that_has_ended(model: Model) -> None:
     error = {"message": "no", "type": "insufficient_quota", "code": "insufficient_quota"}
     ended = outcome(model.call, status(429, {"error": error} | error))
     assert ended.requests == 1, ended
-    assert ended.why.endswith(": insufficient_quota, which only paying ends")
+    assert ended.why.endswith(": insufficient_quota, which lasts until somebody pays")
 
 
 @each_model

@@ -6,7 +6,8 @@ makes so many random programs of all shapes (10,000 unless told otherwise), asks
 for their verdicts, and runs each program six times in virtual time. It prints the verdicts by shape
 and every promise that was broken; its exit status is 1 if a verdict is wrong or a promise broken.
 It takes about three minutes. `--seed` gives other programs, `--checkers ty zuban pyrefly` asks
-those, whose wrong verdicts docs/limits.md names; `make sound` is the same.
+those, whose wrong verdicts docs/limits.md names, and `--shown 300` prints so many of them;
+`make sound` is the same.
 """
 
 from __future__ import annotations
@@ -24,9 +25,6 @@ from .cases import SEED, Case, cases
 from .checking import table, verdicts
 from .running import findings
 
-SHOWN = 3
-"""How many programs are shown for each thing that is wrong."""
-
 
 def main() -> int:
     """Make programs, check them, run them, and print what came of it."""
@@ -34,13 +32,15 @@ def main() -> int:
     parser.add_argument("programs", type=int, nargs="?", default=10_000)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--checkers", nargs="+", default=["mypy", "pyright"])
+    parser.add_argument("--shown", type=int, default=3, help="programs for each wrong thing")
     chosen = parser.parse_args()
     made = cases(chosen.programs, chosen.seed)
-    wrong = check(made, [one for one in CHECKERS if one.name in chosen.checkers]) + run(made)
+    checkers = [one for one in CHECKERS if one.name in chosen.checkers]
+    wrong = check(made, checkers, chosen.shown) + run(made, chosen.shown)
     return 1 if wrong else 0
 
 
-def check(made: list[Case], checkers: list[Checker]) -> int:
+def check(made: list[Case], checkers: list[Checker], shown: int) -> int:
     """Print what each type checker says; how many of its verdicts are wrong."""
     wrong = 0
     for checker in checkers:
@@ -53,13 +53,13 @@ def check(made: list[Case], checkers: list[Checker]) -> int:
         mistaken = [verdict for verdict in told if not verdict.right]
         kinds = Counter((one.case.shape, one.case.mistake or "right") for one in mistaken)
         print("wrong by shape:", *(f"{n} {kind}" for kind, n in kinds.most_common()), sep="\n  ")
-        for verdict in mistaken[:SHOWN]:
+        for verdict in mistaken[:shown]:
             print(f"{checker.name} is wrong: {sorted(verdict.codes)}\n{verdict.case}\n")
         wrong += len(mistaken)
     return wrong
 
 
-def run(made: list[Case]) -> int:
+def run(made: list[Case], shown: int) -> int:
     """Print what came of the runs; how often a promise was broken."""
     before = cpu_seconds()
     found = findings(made)
@@ -72,7 +72,7 @@ def run(made: list[Case]) -> int:
     )
     for promise, told in found.broken.items():
         print(f"{promise}: broken {len(told)} times")
-        print(*told[:SHOWN], sep="\n\n", end="\n\n")
+        print(*told[:shown], sep="\n\n", end="\n\n")
     return sum(map(len, found.broken.values()))
 
 
