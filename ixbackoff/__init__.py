@@ -15,6 +15,7 @@ from ._functions.enabling import enabled
 from ._limits.breakers import CircuitBreaker
 from ._limits.budgets import RetryBudget
 from ._limits.deadlines import time_limit
+from ._limits.gate import Gate
 from ._meaning.replay import Diverged
 from ._meaning.semantics import unroll
 from ._words.arguments import explain_arguments
@@ -23,6 +24,7 @@ from ._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from ._words.failures import (
     CircuitOpen,
     ClientError,
+    Crowded,
     DeadlineExceeded,
     NotReady,
     ServerError,
@@ -70,6 +72,8 @@ from .schedules.kinds import Computed, Constant, Exponential, Fibonacci, Listed
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from ._limits.limiters import Limiter
+    from ._limits.throttles import Throttle
     from ._meaning.planning import Plan, plan
     from ._writing.several import First, all_of, first_of
 
@@ -87,6 +91,7 @@ __all__ = [
     "CommandOrAttempt",
     "Computed",
     "Constant",
+    "Crowded",
     "DeadlineExceeded",
     "Delay",
     "Diverged",
@@ -97,7 +102,9 @@ __all__ = [
     "Fibonacci",
     "First",
     "Forever",
+    "Gate",
     "Interpreter",
+    "Limiter",
     "Listed",
     "Log",
     "Misuse",
@@ -134,6 +141,7 @@ __all__ = [
     "Standard",
     "Stopped",
     "Succ",
+    "Throttle",
     "Throttled",
     "Throw",
     "Transient",
@@ -157,6 +165,8 @@ __all__ = [
 ]
 
 _LATER = {
+    "_limits.limiters": ("Limiter",),
+    "_limits.throttles": ("Throttle",),
     "_meaning.planning": ("Plan", "plan"),
     "_writing.several": ("First", "all_of", "first_of"),
 }

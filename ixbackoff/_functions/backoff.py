@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from functools import WRAPPER_ASSIGNMENTS, wraps
 from types import FunctionType
@@ -13,6 +13,7 @@ from typing_extensions import TypeVar
 
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
+from .._limits.gate import Gate
 from .._meaning.chains import PROGRAM
 from .._meaning.defaults import checked_longest
 from .._meaning.retrying import begins, descents, kinds_and_predicate
@@ -223,6 +224,7 @@ class Backoff(Generic[I]):
         name: str | None = KEPT,
         longest: float | timedelta | None = KEPT,
         each: float | timedelta | None = KEPT,
+        through: Gate | Sequence[Gate] | None = KEPT,
     ) -> Backoff[I]:
         """Return a copy with other arguments, for instance for one call.
 
@@ -233,7 +235,7 @@ class Backoff(Generic[I]):
 
         The arguments are those of `backoff`, except the rung.
         """
-        limits = (schedule, within, budget, breaker, stop, longest, nested)
+        limits = (schedule, within, budget, breaker, stop, longest, nested, through)
         changes = Settings(on, until, name, each, *limits)
         return made(self._rung, self._settings.updated(changes))
 
@@ -345,6 +347,7 @@ def backoff(
     name: str | None = None,
     longest: float | timedelta | None = LONGEST,
     each: float | timedelta | None = None,
+    through: Gate | Sequence[Gate] | None = None,
 ) -> Backoff[S]:
     """Retry plain functions and blocks of code, at most `rung` times.
 
@@ -381,6 +384,8 @@ def backoff(
         each: the seconds for each try, or a `timedelta`. At that time a coroutine function is
             cancelled; a plain function can ask `time_limit()`. The try fails with
             `DeadlineExceeded`.
+        through: the gate that each try goes through, such as a `Limiter`, or several, outermost
+            first; they can be shared.
 
     Raises:
         TypeError: `rung` is not a rung, or another argument is not of its kind.
@@ -388,7 +393,7 @@ def backoff(
             random numbers and gives an unusable number of seconds.
     """
     exactly: Any = rung
-    limits = (schedule, within, budget, breaker, stop, longest, nested)
+    limits = (schedule, within, budget, breaker, stop, longest, nested, through)
     return made(exactly, Settings(on, until, name, each, *limits))
 
 
@@ -397,7 +402,7 @@ def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
     new._rung = rung
     new._top = _position(rung)
     new._settings = settings
-    limits = settings.within, settings.budget, settings.stop, settings.each
+    limits = settings.within, settings.budget, settings.stop, settings.each, settings.through
     new._generic = any(limit is not None for limit in limits)
     settings.check()
     check_run(at(rung).end(), PLAIN, Interpreter, settings.defaults)

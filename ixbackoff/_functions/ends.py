@@ -7,7 +7,7 @@ from .._meaning.retrying import ONE_TRY
 from .._meaning.runs import not_chosen, noted
 from .._running.logs import log_end
 from .._words.commands import Misuse, raisable
-from .._words.failures import CircuitOpen
+from .._words.failures import CircuitOpen, Crowded
 from .._words.reasons import CANCELLED, Reason, Story, too_long
 from .._words.verdicts import is_transient
 from .called import Called
@@ -57,6 +57,8 @@ def reason_and_note(
         return "misuse", ""
     if isinstance(failure, CircuitOpen):
         return "circuit open", ""
+    if isinstance(failure, Crowded):
+        return "crowded", ""
     if early and (note := too_long(failure)):
         return "asked for too long", note
     around = time_around() if early else None

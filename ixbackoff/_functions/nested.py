@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from .._meaning.runs import ProgramRun
+from .._meaning.semantics import guards_of
 from .._words.commands import Stream
 from .answering import interpreter, interpreter_async
 from .called import Called
@@ -47,11 +49,16 @@ def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:
 
 
 def guarded_once(backoff: Any, outer: object) -> Any:
-    """Return `backoff` without the breaker of the outer run, whose probe would refuse the try."""
-    around = outer.backoff._settings.breaker if isinstance(outer, Called) else None
-    if around is None or around is not backoff._settings.breaker:
+    """Return `backoff` without the guards of the outer run: a probe would refuse its own try."""
+    around = outer.inside.passed if isinstance(outer, ProgramRun) else ()
+    if isinstance(outer, Called):
+        around = guards_of(outer.backoff._settings) or ()
+    inner, breaker = guards_of(backoff._settings) or (), backoff._settings.breaker
+    left = [guard for guard in inner if guard not in around]
+    if len(left) == len(inner):
         return backoff
-    return backoff.replace(breaker=None)
+    gates = tuple(guard for guard in left if guard is not breaker)
+    return backoff.replace(breaker=breaker if breaker in left else None, through=gates or None)
 
 
 def note_once(failure: Exception, inner: Called, outer: object) -> None:

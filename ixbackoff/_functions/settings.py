@@ -63,8 +63,7 @@ class Settings(Defaults):
 
     @property
     def defaults(self) -> Defaults:
-        limits = (self.within, self.budget, self.breaker, self.stop, self.longest, self.nested)
-        return Defaults(self.schedule, *limits)
+        return Defaults(*[getattr(self, name) for name in Defaults.__slots__])
 
     @property
     def chosen(self) -> On:
@@ -93,7 +92,7 @@ class Settings(Defaults):
             raise Misuse(f'nested={self.nested!r}: give "once" or "refused".')
 
 
-LIMITS = (powers_of_two, None, None, None, None, LONGEST, "refused")
+LIMITS = (powers_of_two, None, None, None, None, LONGEST, "refused", None)
 USUAL = Settings(is_transient, None, None, None, *LIMITS)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from .._words.checks import between, inf
 from .._words.commands import Misuse
-from .._words.failures import CircuitOpen, NotReady, On, Predicate, predicate
+from .._words.failures import CircuitOpen, Crowded, NotReady, On, Predicate, predicate
 from .._words.verdicts import is_transient
 from ..schedules.timings import After
 from .deadlines import Expired
@@ -24,7 +24,7 @@ MOST = 1_000_000  # failures
 EARLY = 1e-6  # seconds of tolerance: clocks round, and a wait of `retry_after` has to suffice
 LEAST, LONGEST = 1e-3, 1e9  # seconds
 SPREAD = 2.0  # multiples of `open_for` over which tries refused during a probe are spread
-SILENT = (Misuse, CircuitOpen)
+SILENT = (Misuse, CircuitOpen, Crowded)
 """Failures that say nothing about the service: no request was sent."""
 GOLDEN = 0.618033988749895  # its first n multiples modulo 1 are spread evenly, for every n
 LEVELS = {"open": 30, "closed": 20}  # logging.WARNING and INFO; logging itself costs 16 ms
@@ -64,9 +64,9 @@ class CircuitBreaker:
       `Now`, `Pick` and `Throw` need no service, so the breaker never refuses them.
     - A failure counts if `on` chooses it. Any other failure, such as a 404, counts as an answer of
       the service: it does not open the breaker, and as the outcome of a probe it closes the
-      breaker. An answer that `until` or `.expect` rejects is an answer of the service. `Misuse`, a
-      cancellation and the `CircuitOpen` of another breaker do not count at all. A try that a
-      deadline interrupts while a command runs counts as a failure.
+      breaker. An answer that `until` or `.expect` rejects is an answer of the service. `Misuse`,
+      `Crowded`, a cancellation and the `CircuitOpen` of another breaker do not count at all. A try
+      that a deadline interrupts while a command runs counts as a failure.
     - Successes between failures change nothing, except with a `rate`. So choose a number above the
       failures that a healthy service causes, for all programs that share the breaker.
     - A try that is refused during a probe waits until the probe's time is over: with no wait, it

@@ -14,7 +14,7 @@ from .._words.commands import Command, Stream
 from .._words.failures import DeadlineExceeded
 from .._words.reasons import NOTE, add_note
 from .._words.verdicts import is_transient
-from .._words.vocabulary import CLOCK, Delay, Together
+from .._words.vocabulary import CLOCK, Delay, Together, stands
 from ..schedules.timings import After
 
 if TYPE_CHECKING:
@@ -179,6 +179,8 @@ def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     """Issue `command` within `limits`, innermost last; what cleans up has no limit."""
     try:
         if command.__class__ is Delay:
+            if stands(command):  # its turn comes before the deadline
+                return (yield command)
             return (yield from wait_in_time(command, limits[0]))
         holding = [limit for limit in limits if not limit.ending]
         if not holding:

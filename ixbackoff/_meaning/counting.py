@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from math import inf
 from typing import Any, NamedTuple
 
+from .._limits.gate import Gate
 from .._words.commands import Command
 from .._words.vocabulary import WITHOUT_SERVICE, Together
 from .chains import Chain
@@ -71,10 +72,12 @@ class Cost(NamedTuple):
     Attributes:
         commands: the commands that it issues.
         seconds: the seconds that it takes; inf if nothing limits it.
+        line: the seconds of these that it may stand in line at gates.
     """
 
     commands: Commands
     seconds: float
+    line: float = 0.0
 
 
 def unknown_cost(function: Any) -> Cost:
@@ -105,12 +108,17 @@ def cost_of_part(part: Any, pieces: list[Cost]) -> Cost:
     kind: type = part.__class__
     commands = summed(piece.commands for piece in pieces)
     seconds: float = sum(piece.seconds for piece in pieces)
+    line = sum(piece.line for piece in pieces)
+    if issubclass(kind, Guarded) and isinstance(part.guard, Gate):
+        return Cost(commands, seconds + part.guard.longest, line + part.guard.longest)
     if issubclass(kind, Chain | Guarded):
-        return Cost(commands, seconds)
+        return Cost(commands, seconds, line)
     if issubclass(kind, Limited):
-        return Cost(commands, min(max(part.seconds, 0.0), seconds))
+        limit = max(part.seconds, 0.0)
+        return Cost(commands, min(limit, seconds), min(limit, line))
     if issubclass(kind, Together):
-        return Cost(commands, max((piece.seconds for piece in pieces), default=0.0))
+        longest = max((piece.seconds for piece in pieces), default=0.0)
+        return Cost(commands, longest, max((piece.line for piece in pieces), default=0.0))
     if issubclass(kind, Command):
         return Cost(
             Commands({kind: 1}, frozenset()), 0.0 if issubclass(kind, WITHOUT_SERVICE) else inf

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
+from .._limits.gate import Gate
 from .._words.checks import between, inf
 from .._words.values import Value
 from ..schedules.algebra import Schedule
@@ -26,7 +28,7 @@ class Defaults(Value):
             value rejects them.
     """
 
-    __slots__ = ("schedule", "within", "budget", "breaker", "stop", "longest", "nested")
+    __slots__ = ("schedule", "within", "budget", "breaker", "stop", "longest", "nested", "through")
 
     def __init__(
         self,
@@ -37,6 +39,7 @@ class Defaults(Value):
         stop: Event | None = None,
         longest: float | timedelta | None = None,
         nested: str | None = None,
+        through: Gate | Sequence[Gate] | None = None,
     ) -> None:
         self.schedule = schedule
         self.within = within
@@ -45,6 +48,7 @@ class Defaults(Value):
         self.stop = stop
         self.nested = nested
         self.longest = longest
+        self.through = through
 
     def replace(self, *given: Any) -> Defaults:
         """Return a copy with the given values, in the order of the fields; `None` keeps one."""

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from .._limits.deadlines import Expired, timely
 from .._words.commands import Handlers, Misuse, Stream, raisable, unawaited
-from .._words.vocabulary import CLOCK, Delay
+from .._words.vocabulary import CLOCK, LINE, Delay, Passage
 from .chains import Chain, Ladder
 from .runs import InAttempt, ProgramRun
 
@@ -92,9 +92,9 @@ def driven(
                         elif kind is Perform:
                             request = perform(request.chain, run.inside)
                             break
-                        elif kind is Delay and request is not run.wait:
+                        elif kind is Delay and request is not run.wait and request._run is not LINE:
                             raise waits_in_an_attempt()
-                        elif limits and request is not CLOCK:
+                        elif limits and request is not CLOCK and kind is not Passage:
                             value = yield from timely(request, limits)
                         else:
                             value = yield request

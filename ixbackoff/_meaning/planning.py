@@ -7,6 +7,7 @@ from math import inf
 from typing import NamedTuple, TypeAlias
 
 from .._limits.deadlines import checked_seconds
+from .._limits.gate import checked_gates
 from .._words.checks import finite
 from .._words.commands import Misuse
 from .._words.rungs import DEEPEST, ENDLESS
@@ -73,6 +74,7 @@ class Plan(NamedTuple):
         longest: the seconds of all tries and waits at most; `None` if they are unknown before the
             run, inf if the program tries until it is well. The limit of a try bounds it, and so
             does `within` of a decorated function; a plain function may run past its limit.
+        line: the seconds that a try may stand in line at gates, at most; `longest` counts them.
     """
 
     rungs: tuple[PlannedRung, ...]
@@ -81,6 +83,7 @@ class Plan(NamedTuple):
     seconds: float
     commands: Commands
     longest: float | None = None
+    line: float = 0.0
 
     def __str__(self) -> str:
         lines = ["rung  tries    then waits  if", *map(_line, self.rungs)]
@@ -98,6 +101,9 @@ class Plan(NamedTuple):
             lines.append(f"at most {tries}, {waits}, {self.seconds:g} s{whole}")
         if self.commands.uncounted or sum(self.commands.kinds.values()) != self.tries:
             lines.append(f"commands: {self.commands}")
+        if self.line:
+            most = f" for {self.line:g} s at most" if self.line < inf else ""
+            lines.append(f"each try may stand in line{most}")
         return "\n".join(lines)
 
 
@@ -231,6 +237,9 @@ class _Planner:
         self.top = program.start
         self.schedule = schedule
         self.each = each  # seconds of a try at most; inf if they are not limited
+        gates = checked_gates("through", program._defaults.through or ())
+        self.before = sum(gate.longest for gate in gates)  # seconds in line, of each try
+        self.line = 0.0
         self.longest: list[float] = []  # by k: the seconds of a wait, never less than before
         self.well: Ways = {(self.top, True): Worst()}
         self.failed: Ways = {}
@@ -273,6 +282,7 @@ class _Planner:
             most.seconds,
             most.commands,
             longest_of(most, checked_seconds("within", program._defaults.within)),
+            self.line,
         )
 
     def rungs(self, end: int) -> tuple[PlannedRung, ...]:
@@ -399,7 +409,10 @@ class _Planner:
             cost = unknown_cost(step.function)
         else:
             cost = cost_of(step.effect)
-        return cost._replace(seconds=min(cost.seconds, self.each))
+        line = cost.line + self.before
+        self.line = max(self.line, line)
+        seconds = min(cost.seconds + self.before, self.each + line)
+        return cost._replace(seconds=seconds, line=line)
 
     def reach(self, rung: int, seconds: float) -> None:
         """Record the time at which a run reaches a rung, unless it starts there."""

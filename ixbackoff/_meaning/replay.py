@@ -7,9 +7,9 @@ from typing import Any
 
 from .._words.calls import Calling
 from .._words.commands import Command, Misuse, Stream
-from .._words.failures import CircuitOpen, DeadlineExceeded, Predicate
+from .._words.failures import CircuitOpen, Crowded, DeadlineExceeded, Predicate
 from .._words.verdicts import attach, recorded
-from .._words.vocabulary import CLOCK, Together
+from .._words.vocabulary import CLOCK, Passage, Refused, Together, stands
 
 __tracebackhide__ = True
 
@@ -71,6 +71,18 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                 except BaseException as error:
                     failure = error
                 position -= 1
+            elif isinstance(command, Passage | Refused) or stands(command):  # of a gate
+                answer = failure = None  # not in `log` either: a replayed try passes
+                try:
+                    if stands(command) or ons is not None:  # a journal is around this
+                        answer = None if position < len(log) else (yield command)
+                    elif isinstance(command, Refused):
+                        failure = command.refusal
+                    elif position >= len(log):
+                        answer = yield CLOCK
+                except BaseException as error:
+                    failure = error
+                position -= 1
             elif position < len(log):
                 entry = log[position]
                 known, answer, failure = entry.command, entry.answer, entry.failure
@@ -105,7 +117,7 @@ def _failed_at(error: BaseException, log: list[Entry], places: dict[float, int])
     """Return the place in `log` of the command whose failure or lateness caused `error`.
 
     If there is none, the attempt rejected an answer: presumably the last that is not `None` or is a
-    failure, else the first one. For `CircuitOpen`, return the end of `log`.
+    failure, else the first one. For `CircuitOpen` and `Crowded`, return the end of `log`.
     """
     cause: BaseException | None = error
     seen: set[int] = set()
@@ -114,7 +126,7 @@ def _failed_at(error: BaseException, log: list[Entry], places: dict[float, int])
         for place in range(len(log) - 1, -1, -1):
             if log[place].failure is cause:
                 return place
-        if isinstance(cause, CircuitOpen):  # no command was issued
+        if isinstance(cause, CircuitOpen | Crowded):  # no command was issued
             return len(log)
         if isinstance(cause, DeadlineExceeded) and cause.refused in places:
             return places[cause.refused]

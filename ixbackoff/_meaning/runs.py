@@ -6,12 +6,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .._limits.breakers import CircuitBreaker
 from .._limits.deadlines import Expired, Limit, time_around
 from .._limits.events import Run
 from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
 from .._words.commands import Misuse
-from .._words.failures import CircuitOpen, NotBefore, Predicate
+from .._words.failures import CircuitOpen, Crowded, NotBefore, Predicate, Stopped
 from .._words.reasons import CANCELLED, NOTE, TRIES, Reason, Story, add_note, story_note, too_long
 from .._words.rungs import DEEPEST, ENDLESS, name_of
 from .._words.verdicts import is_transient, judge, raised_name
@@ -21,6 +20,7 @@ from .chains import Chain, Ladder, Position, Step, check_start
 from .defaults import ONCE, checked_longest
 from .names import name_of_program
 from .retrying import ONE_TRY, descents, drawn
+from .steps import Guard
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -33,20 +33,20 @@ class InAttempt:
     """The state of an attempt inside a run. It has no rung, so nothing waits or descends in it.
 
     Attributes:
-        breakers: the circuit breakers that the current try goes through.
+        passed: the circuit breakers and gates that the current try has passed through.
         limits: the time limits of the run, innermost last.
         ons: as those of `ProgramRun`.
-        breaker: always `None`: a breaker guards whole tries, not their commands.
+        guards: always `None`: guards admit whole tries, not their commands.
         expired: always `None`: a time limit ends the run, not the attempt.
         tries: unused; `ProgramRun` has the same attribute.
     """
 
-    __slots__ = ("breakers", "limits", "ons", "tries")
-    breaker: CircuitBreaker | None = None
+    __slots__ = ("limits", "ons", "passed", "tries")
+    guards: tuple[Guard, ...] | None = None
     expired: Expired | None = None
 
     def __init__(self, limits: list[Limit], ons: list[Predicate] | None = None) -> None:
-        self.breakers: tuple[CircuitBreaker, ...] = ()
+        self.passed: tuple[Guard, ...] = ()
         self.limits = limits
         self.ons = ons
         self.tries = 0
@@ -64,7 +64,7 @@ class ProgramRun(Run):
         ladder: whether the program has rungs.
         timing: the schedule.
         chance: the source of random numbers for jitter; `None` for the default one.
-        breaker: the circuit breaker that guards each try, if any.
+        guards: the gates and the circuit breaker that each try passes, outermost first, if any.
         seconds: the schedule as drawn for this run; `None` before that.
         shortest: the seconds of the last wait, which is the floor of the next one.
         wait: the current wait.
@@ -100,7 +100,7 @@ class ProgramRun(Run):
     # an unsure run may be lower than `rung` says, and never climbs.
 
     # Class attributes, not slots or assignments in `__init__`: most runs change few of them.
-    breaker: CircuitBreaker | None = None
+    guards: tuple[Guard, ...] | None = None
     seconds: WaitFunction | None = None
     shortest = 0.0
     sure = True
@@ -302,6 +302,10 @@ class ProgramRun(Run):
                 self.reason = self.refused or self.reason
             elif isinstance(failure, CircuitOpen):
                 self.reason = "circuit open"
+            elif isinstance(failure, Crowded):
+                self.reason = "crowded"
+            elif isinstance(failure, Stopped):  # in line at a gate
+                self.reason = "stopped"
             elif failure is self.unchosen:
                 self.reason, note = "not worth another try", self.unchosen_note
             elif isinstance(failure, Misuse):

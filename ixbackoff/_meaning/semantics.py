@@ -6,20 +6,21 @@ the program has a value, and `FAILED` while it has a failure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._limits.breakers import CircuitBreaker, guarded_twice
 from .._limits.budgets import RetryBudget, budgeted
 from .._limits.deadlines import Expired, Limit, checked_seconds, time_around
+from .._limits.gate import Gate, checked_gates, deadline_of, heard, too_late
 from .._limits.nesting import check_begun
 from .._limits.observers import current_observer, with_events
 from .._limits.stopping import checked_stop, stoppable
 from .._words.commands import Command, Handlers, Misuse, Stream
-from .._words.failures import Predicate
+from .._words.failures import Crowded, Predicate
 from .._words.rungs import ENDLESS
 from .._words.verdicts import chooses
-from .._words.vocabulary import CLOCK, WITHOUT_SERVICE, Delay
+from .._words.vocabulary import CLOCK, IN_PASSAGE, PASSAGE, WITHOUT_SERVICE, Delay, Refused, in_line
 from ..schedules.algebra import Schedule, check_schedule
 from ..schedules.timings import After
 from .chains import Chain, Ladder, Step, chain
@@ -34,6 +35,7 @@ from .steps import (
     BindStep,
     DoStep,
     EndStep,
+    Guard,
     Guarded,
     Limited,
     MapStep,
@@ -71,6 +73,7 @@ def unroll(
     within: float | timedelta | None = None,
     budget: RetryBudget | None = None,
     breaker: CircuitBreaker | None = None,
+    through: Gate | Sequence[Gate] | None = None,
 ) -> Stream:
     """Return the stream of a program: a generator of its commands, in order, waits included.
 
@@ -89,9 +92,10 @@ def unroll(
         within: the seconds for the whole run, which then reads the clock, with `Now`.
         budget: the budget that pays for further tries.
         breaker: the circuit breaker that each try goes through; it reads the clock, with `Now`.
+        through: the gates that each try goes through, outermost first; they read the clock, too.
     """
     usual = program._defaults if isinstance(program, Ladder) else USUAL
-    how = usual.replace(schedule, within, budget, breaker)
+    how = usual.replace(schedule, within, budget, breaker, None, None, None, through)
     check_schedule(how.schedule)
     if isinstance(program, Ladder) and program._start == ENDLESS:
         check_endless(how.schedule)
@@ -111,7 +115,7 @@ def unrolled(
 
     From the inside to the outside:
 
-    1. the circuit breaker, around each try;
+    1. the gates around each try, and inside them the circuit breaker;
     2. the deadline;
     3. the budget, which does not pay for a wait that the deadline refuses;
     4. the stop, which ends a wait that has begun;
@@ -129,8 +133,8 @@ def unrolled(
     observer = current_observer() if observed else None
     if observer is not None:
         handlers = NO_HANDLERS
-    if how.breaker is not None:
-        run.breaker = how.breaker
+    if how.breaker is not None or how.through is not None:
+        run.guards = guards_of(how)
     run.longest = how.longest
     task = chained(program, run) if run.ladder else attempted(program, run.inside)
     seconds = None if how.within is None else checked_seconds("within", how.within)
@@ -424,22 +428,25 @@ def performed(effect: Any, place: Place) -> Asked:
     """Return the request for a command or an attempt, and count a try."""
     place.tries += 1
     kind: type = effect.__class__
-    breaker = place.breaker
-    if breaker is None and issubclass(kind, Command):
+    guards = place.guards
+    if guards is None and issubclass(kind, Command):
         command: Asked = effect
         return command
     inside = place._inside or place.inside if isinstance(place, ProgramRun) else place
-    if breaker is not None:
-        return (
-            effect if issubclass(kind, WITHOUT_SERVICE) else Enter(guarded(effect, breaker, inside))
-        )
+    if guards is not None:
+        if issubclass(kind, WITHOUT_SERVICE):
+            return Enter(fresh(iter(effect), kind))
+        for guard in reversed(guards):
+            effect = Guarded(effect, guard)
+        kind = Guarded
     if issubclass(kind, Chain):  # as `attempted`, in place
         return Enter((chained if effect._recovers else in_order)(effect, inside))
     if kind is Limited:
         task = attempted(effect.chain, inside)
         return Enter(limited(Enter(task), effect.seconds, inside))
     if kind is Guarded:
-        return Enter(guarded(effect.chain, effect.breaker, inside))
+        passing = guarded if effect.guard.__class__ is CircuitBreaker else through
+        return Enter(passing(effect.chain, effect.guard, inside))
     return Enter(fresh(iter(effect), kind))
 
 
@@ -554,7 +561,8 @@ class Again:
         self.ons = ons
 
     def __iter__(self) -> Stream:
-        return replay(part(self.chain, self.ons), self.log, self.ons)
+        ons = [] if self.ons is None else self.ons  # not `None`: gates know that it replays
+        return replay(part(self.chain, ons), self.log, self.ons)
 
 
 def limited(asked: Asked, seconds: float, place: Place) -> Task:
@@ -600,11 +608,11 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
 
 def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
     """Perform `effect` if `breaker` admits it, and report the outcome to the breaker."""
-    if breaker in inside.breakers:
+    if breaker in inside.passed:
         raise guarded_twice()
     probe = 0 if breaker.closed else breaker.admit((yield CLOCK))
-    settle, around = breaker.release, inside.breakers
-    inside.breakers = (*around, breaker)
+    settle, around = breaker.release, inside.passed
+    inside.passed = (*around, breaker)
     try:
         value = yield performed(effect, inside)
     except (Exception, Expired) as failure:
@@ -622,9 +630,64 @@ def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
             breaker.count(False, (yield CLOCK))
         return value
     finally:
-        inside.breakers = around
+        inside.passed = around
         if probe:
             settle(probe)
+
+
+def guards_of(how: Defaults) -> tuple[Guard, ...] | None:
+    gates: tuple[Guard, ...] = checked_gates("through", () if how.through is None else how.through)
+    return (gates if how.breaker is None else (*gates, how.breaker)) or None
+
+
+def through(effect: Any, gate: Gate, inside: InAttempt) -> Task:
+    """Stand in line at `gate`, perform `effect`, and report the outcome to the gate, once."""
+    if gate in inside.passed:
+        raise Misuse("A try goes through one gate twice, so it would count twice: let it go once.")
+    replays = inside.ons is not None
+    now = came = yield PASSAGE if replays else CLOCK
+    if now is None:
+        return (yield performed(effect, inside))
+    clock = IN_PASSAGE if replays else CLOCK
+    until, around = deadline_of(inside.limits, now), inside.passed
+    turn = began = None  # the times of its turn, and of its beginning
+    line: Delay | None = None
+    outcome: Exception | None = None
+    ended = False
+    try:
+        turn = gate.enter(now, came, until)
+        while turn > now:
+            if turn >= until:  # a gate may ignore `until`
+                raise too_late(turn, now, until)
+            line = in_line(turn - now)
+            yield line
+            now = yield clock
+            turn = gate.turn(turn, now, came, until)
+        began, inside.passed = now, (*around, gate)
+        value = yield performed(effect, inside)
+        gate.answer(value)
+        if gate.timed:
+            now = yield clock
+        ended = True
+        return value  # noqa: TRY300  `finally` reports the outcome
+    except (Exception, Expired) as failure:
+        if began is not None:
+            outcome = heard(failure)
+        elif replays and isinstance(failure, Crowded):
+            yield Refused(failure)
+        if outcome is not None:
+            now = yield clock
+            ended = True
+        raise
+    finally:
+        inside.passed = around
+        if line is not None:
+            line._run = None  # no attempt can issue it again
+        if ended and began is not None:
+            gate.hear(outcome, now, began)
+        elif turn is not None:
+            gate.leave(now)
+        outcome = None  # break the cycle of exception, traceback and this frame
 
 
 def without_expired(outcome: BaseException | None) -> BaseException | None:

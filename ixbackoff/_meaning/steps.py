@@ -14,6 +14,7 @@ from types import FunctionType, GeneratorType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from .._limits.breakers import CircuitBreaker
+from .._limits.gate import Gate
 from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
 from .._words.failures import Predicate
 from .._words.rungs import ENDLESS, name_of, position
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 Function: TypeAlias = Callable[..., Any]
 
 
+Guard: TypeAlias = CircuitBreaker | Gate
+
+
 class Limited:
     __slots__ = ("chain", "seconds")
 
@@ -36,11 +40,11 @@ class Limited:
 
 
 class Guarded:
-    __slots__ = ("breaker", "chain")
+    __slots__ = ("chain", "guard")
 
-    def __init__(self, chain: Chain, breaker: CircuitBreaker) -> None:
+    def __init__(self, chain: Any, guard: Guard) -> None:
         self.chain = chain
-        self.breaker = breaker
+        self.guard = guard
 
 
 EFFECTS: tuple[type, ...] = (Chain, Limited, Guarded)

@@ -10,6 +10,7 @@ from .._limits.breakers import checked_breaker
 from .._limits.budgets import RetryBudget
 from .._limits.deadlines import checked_seconds, time_limit
 from .._limits.eventloop import cancelled_since, current_task
+from .._limits.gate import checked_gates
 from .._limits.nesting import REFUSED, begin, carries_mark, check_not_refused
 from .._meaning.chains import Ladder
 from .._meaning.defaults import USUAL, Defaults, checked_longest
@@ -30,7 +31,7 @@ from .._words.commands import (
     unawaited,
 )
 from .._words.rungs import ENDLESS, name_of
-from .._words.vocabulary import Delay, Now, Together
+from .._words.vocabulary import Delay, Now, Together, stands
 from ..schedules.algebra import check_schedule
 from .eventloops import shielded, with_timeout
 from .sleeping import log_ended
@@ -133,6 +134,9 @@ def check_how(how: Defaults, handlers: Handlers) -> None:
         )
     if how.breaker is not None:
         checked_breaker("breaker", how.breaker)
+    if how.through is not None and checked_gates("through", how.through):
+        for kind in (Now, Delay):
+            inherited(handlers, kind)
     timed = how.within is not None and checked_seconds("within", how.within) is not None
     if timed or how.breaker is not None or (budget is not None and budget.timed):
         inherited(handlers, Now)
@@ -207,11 +211,11 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
             handler, command = run.send(answer) if failure is None else run.throw(failure)
             answer = failure = None
             try:
-                if stopping and command.__class__ is not Delay:
+                if stopping and (command.__class__ is not Delay or stands(command)):
                     with shielded():
                         answer = await handler(command)
                 else:
-                    stopping = False  # no `Delay` comes from a `finally` block
+                    stopping = False  # no wait of a ladder comes from a `finally` block
                     limit = time_limit()
                     awaited = handler(command)
                     answer = await (awaited if limit is None else with_timeout(limit, awaited))

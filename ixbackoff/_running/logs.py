@@ -20,10 +20,10 @@ MOST_TOLD = 1000
 TOLD: set[str] = set()
 """The names of the runs of which the log has told the retries inside of their tries."""
 
-WARNING = 30  # logging.WARNING; logging itself costs 16 ms to import
+DEBUG, WARNING = 10, 30  # logging.WARNING; logging itself costs 16 ms to import
 
 REFUSED: frozenset[Reason] = frozenset(
-    {"no time left", "budget empty", "circuit open", "stopped", "asked for too long"}
+    {"no time left", "budget empty", "circuit open", "crowded", "stopped", "asked for too long"}
 )
 """The reasons of runs that ended in place of a wait."""
 
@@ -37,11 +37,14 @@ def default_logger() -> Any:
 
 
 def log(wait: Delay, logger: Logger | None = None) -> None:
-    """Log a wait that begins: at WARNING after a failure, at INFO after a success."""
+    """Log a wait that begins: at WARNING after a failure, else at INFO, in a line at DEBUG."""
     to: Any = logger or default_logger()
     run = wait.run
     if run is not None:
         run.logger = to
+    if not wait.rung:
+        to.log(DEBUG, "a try stands in line for %g s", wait.seconds)
+        return
     name = "a program" if run is None else run.name
     if wait.failure is None:
         if to.isEnabledFor(INFO):

@@ -57,7 +57,7 @@ INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("before", "after", "on_giveup", "on_success"), OBSERVED),
 }
 """The replacements of a word of another library; the first with a fitting argument is shown."""
-OF_RUNS = ("schedule", "within", "budget", "breaker", "stop", "longest")
+OF_RUNS = ("schedule", "within", "budget", "breaker", "stop", "longest", "through")
 STEPS = ("Program", "Attempt", "Backoff")
 """The classes whose methods also explain wrong arguments."""
 

@@ -8,8 +8,10 @@ STEPS = (
     *("do", "then", "map", "or_else", "bind", "or_bind", "backoff", "wait", "skip", "retry"),
     *("resume", "retry_with", "end", "named", "run", "run_async"),
 )
+RUN_OPTIONS = ("schedule", "within", "budget", "breaker", "stop", "longest", "through")
+OF_ATTEMPTS = ("limit", "expect", "guarded", "through")
 OF_RUNS = {
-    **{one: one for one in ("schedule", "within", "budget", "breaker", "stop", "longest")},
+    **dict(zip(RUN_OPTIONS, RUN_OPTIONS, strict=True)),
     **dict.fromkeys(("timeout", "deadline"), "within"),
 }
 
@@ -34,7 +36,7 @@ def without(kind: type, name: str) -> tuple[str, str]:
     said, step = f"{kind.__name__} has no .{name}(...)", name in STEPS
     if step and "type" in bases:
         return f"A rung has no .{name}(...)", f"write at(N3).{name}(...)"
-    if "Command" in bases and name in ("then", "map", "or_else", "limit", "expect", "guarded"):
+    if "Command" in bases and name in ("then", "map", "or_else", *OF_ATTEMPTS):
         return said, f"write do(command).{name}(...)"
     if step and ("Command" in bases or "Attempt" in bases):
         run = f".{name}(...)" if name.startswith("run") else ""
@@ -42,7 +44,7 @@ def without(kind: type, name: str) -> tuple[str, str]:
         return f"{said}, for it is on no rung", f"write at(N3).{first}({it}){run}"
     if step and "Backoff" in bases:
         return said, "decorate a function with it, or write .call(function, ...)"
-    if "Program" in bases and name in ("limit", "expect", "guarded"):
+    if "Program" in bases and name in OF_ATTEMPTS:
         return f"{said}, a step of attempts", f"write .retry(do(command).{name}(...))"
     said = said.removesuffix("(...)")
     if "Program" in bases and name in OF_RUNS:

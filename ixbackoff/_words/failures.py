@@ -121,6 +121,25 @@ class CircuitOpen(Transient):
         return f"circuit open: the service is not asked for {self.retry_after:g} s"
 
 
+class Crowded(Transient):
+    """The service was not asked: a `Gate`, such as a `Limiter`, refused the try.
+
+    >>> str(Crowded(30)), str(Crowded(why="the line is full"))
+    ('not asked: the turn of a try comes in 30 s', 'not asked: the line is full')
+
+    Args:
+        retry_after: the seconds until the gate would let a try through, or `None` if unknown.
+        why: the reason, for the message.
+    """
+
+    def __init__(self, retry_after: float | None = None, why: str = "") -> None:
+        super().__init__(retry_after, why, retry_after=retry_after)
+
+    def __str__(self) -> str:
+        turn = f"the turn of a try comes in {self.retry_after or 0:g} s"
+        return f"not asked: {self.args[1] or turn}"
+
+
 class ClientError(Exception):
     """The request itself is wrong (HTTP 4xx other than 408, 425 and 429): change it first.
 

@@ -1,4 +1,4 @@
-"""The header `Retry-After`, by which a web server asks to be left alone."""
+"""Headers by which a web server asks to be left alone: `Retry-After` and `RateLimit`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,24 @@ import time
 from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from typing import NamedTuple
 
+LEFT = ("Remaining", "Reset")
+NUMBERS = re.compile(r"\b([a-z]+)\s*=\s*([0-9]+)", re.ASCII)
 SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?", re.ASCII)
+READ = (
+    *("Retry-After", "Date", "RateLimit", "RateLimit-Policy"),
+    *(f"{x}{name}" for x in ("RateLimit-", "X-RateLimit-", "X-Rate-Limit-") for name in LEFT),
+)
+"""The headers that are read here."""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds of the header `Retry-After`.
 
     The header holds seconds or a date. A date is compared with the header `Date`, or with the clock
-    of this machine if that header is missing.
+    of this machine if that header is missing. Without it, the time is that of `RateLimit` or an
+    older header, if these say that nothing is left.
 
     >>> retry_after({"Retry-After": "2"})
     2.0
@@ -33,7 +42,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return min(float(asked), sys.float_info.max)
     until = moment(asked)
     if until is None:
-        return None
+        told = rate_limit(headers)
+        return told.seconds if told is not None and told.left < 1 else None
     now = moment(headers.get("Date", ""))
     return max(0.0, until - (time.time() if now is None else now))
 
@@ -45,3 +55,45 @@ def moment(date: str) -> float | None:
         return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
     except (ArithmeticError, LookupError, TypeError, ValueError):
         return None
+
+
+class RateLimit(NamedTuple):
+    """The rest of a quota: `left` requests for `seconds`; `each` is the time of one, if known."""
+
+    left: float
+    seconds: float
+    each: float = 0.0
+
+
+def rate_limit(headers: Mapping[str, str]) -> RateLimit | None:
+    """Return the rest of the quota that is used up first, `None` if no header names one.
+
+    The header `RateLimit`, with `RateLimit-Policy`, is that of draft-ietf-httpapi-ratelimit-headers
+    from its 8th version on. The others are those of earlier drafts and of services such as GitHub,
+    whose reset is in seconds or in seconds since 1970.
+
+    >>> rate_limit({"RateLimit": '"a";r=9;t=5, "b";r=3;t=80', "RateLimit-Policy": '"b";q=10;w=100'})
+    RateLimit(left=3.0, seconds=80.0, each=10.0)
+    >>> rate_limit({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30"})
+    RateLimit(left=0.0, seconds=30.0, each=0.0)
+    """
+    found: list[RateLimit] = []
+    policies = parameters(headers.get("RateLimit-Policy", ""))
+    for name, rest in parameters(headers.get("RateLimit", "")).items():
+        if "r" in rest:
+            policy = policies.get(name, {})
+            each = policy["w"] / policy["q"] if policy.get("q") and "w" in policy else 0.0
+            found.append(RateLimit(rest["r"], rest.get("t", each), each))
+    for prefix in "RateLimit-", "X-RateLimit-", "X-Rate-Limit-":
+        left, reset = (headers.get(prefix + name, "").strip() for name in LEFT)
+        if SECONDS.fullmatch(left) and SECONDS.fullmatch(reset):
+            seconds = float(reset) if float(reset) < 1e9 else max(0.0, float(reset) - time.time())
+            found.append(RateLimit(float(left), seconds))
+    return min(found, default=None)
+
+
+def parameters(header: str) -> dict[str, dict[str, float]]:
+    items = [one.partition(";") for one in header.split(",")]
+    return {
+        name.strip(): {k: float(v) for k, v in NUMBERS.findall(rest)} for name, _, rest in items
+    }

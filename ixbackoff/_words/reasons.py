@@ -14,6 +14,7 @@ Reason: TypeAlias = Literal[
     "no time left",
     "budget empty",
     "circuit open",
+    "crowded",
     "stopped",
     "asked for too long",
     "misuse",
@@ -28,6 +29,7 @@ Reason: TypeAlias = Literal[
 - "no time left": its deadline passed, or a wait would have ended after it.
 - "budget empty": the retry budget had no token for another try.
 - "circuit open": it failed with `CircuitOpen`: the breaker refused its last try.
+- "crowded": it failed with `Crowded`: a gate refused its last try.
 - "stopped": it was asked to stop, before its start or in a wait.
 - "asked for too long": the service asked to be left alone for longer than `longest`.
 - "misuse": the program has to be changed.

@@ -101,6 +101,8 @@ def throw(command: Throw) -> Never:
 class Delay(Command[None]):
     """A wait. Only the ladder makes and issues it, so attempts cannot add waits.
 
+    A try that stands in line at a `Gate` issues one, too, which is on no rung.
+
     >>> from ixbackoff import N1, at, unroll
     >>> next(unroll(at(N1).wait())).seconds
     1.0
@@ -129,7 +131,7 @@ class Delay(Command[None]):
 
     @property
     def rung(self) -> int:
-        """The number of waits that are left, this one included."""
+        """The number of waits that are left, this one included; 0 for a try that stands in line."""
         return self._rung
 
     @property
@@ -140,7 +142,7 @@ class Delay(Command[None]):
     @property
     def run(self) -> Any:
         """The run that waits, or `None` if a simulated client does."""
-        return self._run
+        return None if self._run is LINE else self._run
 
     def refuse(self, reason: Reason) -> None:
         """Record in the run why its wait is refused; the caller then fails the wait."""
@@ -184,6 +186,18 @@ def delay(seconds: float, rung: int, failure: Exception | None, run: Any = None)
     return made
 
 
+LINE: Any = object()
+"""In place of the run of a `Delay`, while a try stands in line at a gate."""
+
+
+def in_line(seconds: float) -> Delay:
+    return delay(seconds, 0, None, LINE)
+
+
+def stands(command: Command[Any]) -> bool:
+    return isinstance(command, Delay) and not command._rung
+
+
 class Now(Command[float]):
     """A reading of the interpreter's clock, in seconds that never decrease (`time.monotonic`).
 
@@ -199,6 +213,24 @@ class Now(Command[float]):
 
 CLOCK = Now()
 """The command that deadlines and budgets issue beside a program; it is not in any trace."""
+
+
+class Passage(Command["float | None"]):
+    """A gate's reading of the clock, which no journal records; `None` if the try is replayed."""
+
+    __slots__ = ()
+
+
+PASSAGE, IN_PASSAGE = Passage(), Passage()  # the first reading, and those after it
+
+
+class Refused(Command[None]):
+    """The refusal of a try by a gate, for the journal; it fails with `refusal`."""
+
+    __slots__ = ("refusal",)
+
+    def __init__(self, refusal: Exception) -> None:
+        self.refusal = refusal
 
 
 class Pick(Command[int]):

@@ -19,6 +19,7 @@ from typing import (
 
 from .._limits.breakers import CircuitBreaker, checked_breaker
 from .._limits.deadlines import checked_seconds
+from .._limits.gate import Gate, checked_gates
 from .._meaning.chains import Chain, Step, chain, counted
 from .._meaning.machine import Perform
 from .._meaning.steps import (
@@ -34,7 +35,7 @@ from .._meaning.steps import (
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, predicate
 from .._words.verdicts import is_transient
-from .._words.vocabulary import Now
+from .._words.vocabulary import Delay, Now
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -168,6 +169,25 @@ class Attempt(Chain, Generic[E_co, A_co]):
             Misuse: `breaker` is not a `CircuitBreaker`.
         """
         return extended(None, DoStep(Guarded(self, checked_breaker("guarded", breaker))))
+
+    def through(self, gate: Gate) -> Attempt[E_co | Now | Delay, A_co]:
+        """Let each try go through a gate, such as a `Limiter`, and stand in line there.
+
+        What is written last is outermost. So `.limit(5).through(gate)` limits the try without its
+        time in line, and `.through(gate).limit(5)` limits both together.
+
+        >>> from ixbackoff import N0, Call, Limiter, at, call, do
+        >>> from ixbackoff.testing import Virtual, always
+        >>> limiter, world = Limiter(10, line=5), Virtual(Call.handled_by(always("page")))
+        >>> page = do(call(str, "page")).through(limiter)
+        >>> at(N0).do(page).do(page).do(page).run(world.interpreter), world.now
+        ('page', 0.2)
+
+        Raises:
+            Misuse: `gate` is not a `Gate`.
+        """
+        (checked,) = checked_gates("through", (gate,))
+        return extended(None, DoStep(Guarded(self, checked)))
 
     def __repr__(self) -> str:
         return f"<Attempt of {counted(len(self.steps()))}>"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Never, final, overload
 
 from typing_extensions import TypeVar
 
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
+from .._limits.gate import Gate
 from .._meaning import steps
 from .._meaning.chains import Ladder, Step, counted, ladder, longer, renamed
 from .._meaning.defaults import Defaults
@@ -346,6 +347,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         breaker: CircuitBreaker | None = None,
         stop: Event | None = None,
         longest: float | timedelta | None = None,
+        through: Gate | Sequence[Gate] | None = None,
     ) -> A: ...
 
     @overload
@@ -359,6 +361,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         breaker: CircuitBreaker | None = None,
         stop: Event | None = None,
         longest: float | timedelta | None = None,
+        through: Gate | Sequence[Gate] | None = None,
         it_is_open_finish_it_with_end_or_retry: Never,
     ) -> Program[I, Any, Any, Any]: ...
 
@@ -373,6 +376,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         breaker: CircuitBreaker | None = None,
         stop: Event | None = None,
         longest: float | timedelta | None = None,
+        through: Gate | Sequence[Gate] | None = None,
     ) -> Any:
         """Run the program and return its value.
 
@@ -400,6 +404,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
                 continues to its end.
             longest: the longest wait that a service may ask for, in seconds or as a `timedelta`. If
                 it asks for a longer one, the program gives up immediately.
+            through: the gate that every try of the program goes through, such as a `Limiter`, or
+                several, outermost first. A try that a gate refuses fails with `Crowded`.
 
         Raises:
             Misuse: the program is open, that is, it does not end at `N0`; or a command has no
@@ -410,7 +416,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             Exception: the last failure itself, with a note of its tries and waits.
         """
         try:
-            how = self._defaults.replace(schedule, within, budget, breaker, stop, longest)
+            how = self._defaults.replace(
+                schedule, within, budget, breaker, stop, longest, None, through
+            )
             return run(self, interpreter, how)
         except Misuse as misuse:
             from .unanswered import name_all
@@ -428,6 +436,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         budget: RetryBudget | None = None,
         breaker: CircuitBreaker | None = None,
         longest: float | timedelta | None = None,
+        through: Gate | Sequence[Gate] | None = None,
     ) -> A: ...
 
     @overload
@@ -440,6 +449,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         budget: RetryBudget | None = None,
         breaker: CircuitBreaker | None = None,
         longest: float | timedelta | None = None,
+        through: Gate | Sequence[Gate] | None = None,
         it_is_open_finish_it_with_end_or_retry: Never,
     ) -> Program[I, Any, Any, Any]: ...
 
@@ -453,6 +463,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         budget: RetryBudget | None = None,
         breaker: CircuitBreaker | None = None,
         longest: float | timedelta | None = None,
+        through: Gate | Sequence[Gate] | None = None,
     ) -> Any:
         """Run the program as `run` does, with handlers that may be awaited.
 
@@ -466,7 +477,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         32
         """
         try:
-            how = self._defaults.replace(schedule, within, budget, breaker, None, longest)
+            how = self._defaults.replace(
+                schedule, within, budget, breaker, None, longest, None, through
+            )
             return await run_async(self, interpreter, how)
         except Misuse as misuse:
             from .unanswered import name_all

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .._words.calls import Calling
 from .._words.commands import Command
 from .._words.values import fields_of
-from .._words.vocabulary import Delay, Together
+from .._words.vocabulary import Delay, Together, stands
 from .codec import JSON, Unrecordable, derives, encode, module_of, shown
 
 DIGITS = 24
@@ -33,6 +33,8 @@ def digest_of(command: Command[Any]) -> CommandDigest:
     if isinstance(command, Together):  # attempts cannot be compared
         number = len(command.effects)
         return CommandDigest("Together", str(number), f"{number} concurrent effects")
+    if stands(command):
+        return CommandDigest("Line", "", "a place in line")
     if isinstance(command, Delay):
         return CommandDigest(
             "Delay", f"{command.seconds!r} on {command.rung}", shown(str(command))[1:-1]

@@ -23,6 +23,8 @@ Entry: TypeAlias = dict[str, Any]
 - `c`: its digest, see `CommandDigest`.
 - `t`: the times that deadlines have read since the previous command.
 - `r`: the number of waits that the budget has refused since the previous command; missing if 0.
+- `g`: of a refusal by a gate, or the abortion of a try in line: the number of gates that were
+  asked since the previous command.
 - `a`, `f` or `x`: the answer; the failure; or `true` if the command was aborted because a
   concurrent effect had failed.
 - `v`, `on`: the verdict on the failure as it was raised, with the name of its class; and whether
@@ -162,6 +164,7 @@ class Line:
         ons: the `on`s that may be asked of a failure of the current command, innermost last.
         times: the times that deadlines have read since the previous command.
         refused: the number of waits that the budget has refused since the previous command.
+        gates: the number of gates that were asked since the previous command.
         aborting: whether this effect has yet to be aborted, after the failure of a concurrent one.
         aborted: whether this effect was aborted.
     """
@@ -175,6 +178,7 @@ class Line:
         self.ons: list[Predicate] = []
         self.times: list[float] = []
         self.refused = 0
+        self.gates = 0
         self.aborting = False
         self.aborted = False
 
@@ -185,7 +189,7 @@ class Line:
     def next(self) -> None:
         self.index += 1
         self.times = []
-        self.refused = 0
+        self.refused = self.gates = 0
 
     def clock(self) -> float:
         """Return the time for a deadline: the recorded time if an earlier process has read it."""
@@ -208,6 +212,8 @@ class Line:
 
     def entry(self, **outcome: Any) -> Entry:
         refused = {"r": self.refused} if self.refused else {}
+        if self.digest.kind in ("Line", "Refused"):
+            outcome["g"] = self.gates
         return {"at": self.place, "c": [*self.digest], "t": self.times, **refused, **outcome}
 
     def diverged(self, entry: Entry) -> Diverged | None:

@@ -26,7 +26,7 @@ from .._running.boots import since_boot
 from .._running.command_loops import AnyInterpreter
 from .._running.eventloops import all_tasks, with_timeout
 from .._running.logs import log
-from .._running.sleeping import log_ended, logger_of
+from .._running.sleeping import LONGEST_SLEEP, awaitable, log_ended, logger_of
 from .._running.together import branches, check_none
 from .._words.commands import (
     Awaited,
@@ -39,7 +39,7 @@ from .._words.commands import (
 )
 from .._words.reasons import add_note
 from .._words.verdicts import Recorded, Verdict, attach, chooses, judge, raised_name, seconds_asked
-from .._words.vocabulary import CLOCK, Delay, Now, Together
+from .._words.vocabulary import CLOCK, PASSAGE, Delay, Now, Passage, Refused, Together, stands
 from .codec import JSON, decode, encode, encode_failure, shown
 from .digests import digest_of
 from .journal import (
@@ -77,7 +77,7 @@ async def run_durably(
     performer = Performer(journal, interpreter, account)
     line = Line(journal, again=journal.resumed)
     run.ons = line.ons
-    stream = unrolled(program, Defaults(within=how.within), run=run)
+    stream = unrolled(program, Defaults(within=how.within, through=how.through), run=run)
     observed = watched(performer.replayed(stream, line), run)
     try:
         answer = await alone(observed, line, performer, run)
@@ -117,6 +117,7 @@ class Performer:
     Handlers run in threads if the interpreter is not an async one.
 
     Attributes:
+        gated: whether gates are asked; an exploration lets each try pass.
         over: the exception that has ended the run in this process, or `None`.
         cancelled: whether the run was cancelled, so that only its `finally` blocks run.
     """
@@ -128,6 +129,7 @@ class Performer:
         self.handlers: Handlers = interpreter._handlers
         self.threads = isinstance(interpreter, Interpreter)
         self.account = account
+        self.gated = True
         self.logger: Logger | None = logger_of(self.handlers.get(Delay))
         self.over: BaseException | None = None
         self.cancelled = False
@@ -150,10 +152,19 @@ class Performer:
                     answer = line.clock()
                     continue
                 entry = self.journal.known(line.place)
+                if command.__class__ is Passage:
+                    line.gates += command is PASSAGE
+                    if entry is None:
+                        answer = self.journal.now() if self.gated else None
+                    elif entry.get("g") == line.gates:
+                        answer, failure = self.read(entry, line)
+                        line.next()
+                    continue
                 if command.__class__ is Delay and self.refuses(command, entry, line):
                     failure = not_affordable(command)
                     continue
                 line.digest = digest_of(command)
+                aborted, standing = line.aborted, stands(command)
                 try:
                     if entry is None:
                         answer = yield command
@@ -171,7 +182,8 @@ class Performer:
                         stream.close()  # the commands of its `finally` blocks are not performed
                         raise
                     failure = error
-                line.next()
+                if not standing or line.aborted is not aborted:  # else there is no entry
+                    line.next()
         except StopIteration as end:
             return end.value
         finally:  # break the cycle of exception, traceback and this frame
@@ -221,7 +233,7 @@ class Performer:
         kind: type = command.__class__
         if kind is Delay or (kind is Together and Together not in self.handlers):
             return False
-        return kind is Now or self.threads
+        return kind in (Now, Refused) or self.threads
 
     async def in_a_row(self, command: Any, stream: Stream, line: Line) -> Reached:
         """Perform a command and its successors in one thread, until one has to be awaited."""
@@ -265,6 +277,8 @@ class Performer:
         raise asyncio.CancelledError
 
     async def recorded(self, command: Any, line: Line) -> Any:
+        if stands(command):
+            return await awaitable()(min(command.seconds, LONGEST_SLEEP))
         again = line.first_again()
         if command.__class__ is Delay:
             return await self.waited(command, line)
@@ -342,6 +356,8 @@ class Performer:
         """Return a function that calls the handler of a command, and makes the entry."""
         if command.__class__ is Now:
             return lambda: line.entry(a=self.journal.now())
+        if command.__class__ is Refused:
+            return lambda: failed(line, command.refusal)
         current = CurrentCommand(f"{self.journal.run}:{line.place}", again)
         handler = self.handler(command)
 

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
+from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import Ladder
@@ -61,7 +62,8 @@ class Workflow(Generic[P, A_co, E_co, I]):
                 "at(N3).retry(...)."
             )
         how = program._defaults.replace(*self._how)
-        if how.breaker is not None or any(isinstance(part, Guarded) for part in parts(program)):
+        guards = [part.guard for part in parts(program) if isinstance(part, Guarded)]
+        if how.breaker is not None or any(isinstance(one, CircuitBreaker) for one in guards):
             raise Misuse(
                 f"The workflow {self.name} has a circuit breaker, whose state is not in the "
                 "journal: guard the client that its handlers use instead."

@@ -12,7 +12,7 @@ from .._meaning.runs import InAttempt
 from .._running.together import Aborted
 from .._running.traces import Performed
 from .._words.commands import Command, Misuse, raisable
-from .._words.vocabulary import CLOCK, Delay, Together
+from .._words.vocabulary import CLOCK, LINE, Delay, Together
 from .environment import Environment
 from .services.service import Request, Serving
 
@@ -85,9 +85,20 @@ class TaskPerformer(ABC):
     def ended(self, value: Any, failure: BaseException | None) -> None:
         """Take the result of the task."""
 
-    def wait(self, wait: Any) -> None:  # noqa: ARG002
-        """Begin a wait; only programs have them."""
-        raise Misuse("An attempt cannot wait: raise NotReady instead.")
+    def wait(self, wait: Any) -> None:
+        """Begin to stand in line; only programs have other waits."""
+        if wait._run is not LINE:
+            raise Misuse("An attempt cannot wait: raise NotReady instead.")
+        events = self._environment.events
+        line = self._waits_for = Performed(events.now, wait, None, None, self.number)
+        events.after(wait.seconds, self._go, line)
+
+    def _go(self, line: Performed) -> None:
+        if self._waits_for is line:  # else it has left the line
+            self._waits_for = None
+            if self._environment.trace is not None:
+                self._environment.trace.append(line)
+            self.resume(None)
 
     def limited(
         self,

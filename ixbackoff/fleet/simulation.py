@@ -12,6 +12,9 @@ from .._limits.budgets import RetryBudget
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import PROGRAM, Ladder
 from .._meaning.defaults import USUAL
+from .._meaning.pieces import parts
+from .._meaning.semantics import guards_of
+from .._meaning.steps import Guard, Guarded
 from .._words.checks import above_zero
 from .._words.commands import Misuse
 from .._words.rungs import Nat, Z
@@ -194,12 +197,14 @@ def simulate_many(
 
     Raises:
         ValueError: as `simulate` and `each_seed`.
-        Misuse: as `simulate` and `each_seed`; or the seeds would share a budget or a breaker.
+        Misuse: as `simulate` and `each_seed`; or the seeds would share a budget or a guard.
         concurrent.futures.BrokenExecutor: a worker has ended too early.
     """
     given: object = program
     if isinstance(given, Ladder):
-        refuse_shared("The program", given._defaults.budget, given._defaults.breaker)
+        inside = [part.guard for part in parts(given) if isinstance(part, Guarded)]
+        shared = given._defaults.budget, *(guards_of(given._defaults) or ()), *inside
+        refuse_shared("The program", *shared)
     for name, make in ("budget", budget), ("breaker", breaker):
         if callable(make):
             first, second = make(0), make(0)
@@ -227,8 +232,8 @@ def with_seed(simulated: Callable[..., Outcome], seed: int) -> Outcome:
     return simulated(seed=seed)
 
 
-def refuse_shared(giver: str, *states: RetryBudget | CircuitBreaker | None) -> None:
-    """Raise Misuse for a budget or a breaker that one simulation would pass on to the next."""
+def refuse_shared(giver: str, *states: RetryBudget | Guard | None) -> None:
+    """Raise Misuse for a budget or a guard that one simulation would pass on to the next."""
     for state in states:
         if state is not None:
             raise Misuse(

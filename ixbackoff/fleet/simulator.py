@@ -164,13 +164,14 @@ class Simulator:
         if not isinstance(given, Ladder) and callable(given):
             given = program(number)
         own = checked_program(given)
-        if budget is None and breaker is None and self.within is None:
+        through = own._defaults.through
+        if budget is None and breaker is None and self.within is None and through is None:
             shared = self.retrying(own)
             if shared is not None:
                 return shared.client(number)
 
         def stream() -> Stream:
-            how = Defaults(within=self.within, budget=budget, breaker=breaker)
+            how = Defaults(within=self.within, budget=budget, breaker=breaker, through=through)
             return unrolled(own, how, run=ProgramRun(own, self.timing, self.events.random))
 
         return Client(self.environment, number, stream, self.end)

@@ -41,6 +41,9 @@ class Client(TaskPerformer):
             self._done(self, None, failure)
         elif isinstance(waits_for, Join):
             waits_for.end(failure)
+        elif isinstance(waits_for, Performed):  # it stands in line
+            self._waits_for = None
+            self.resume(None, failure)
         elif isinstance(waits_for, Request) and not waits_for.over:
             self.abandon(waits_for)
             self.arrived(waits_for.command, waits_for.begun, None, failure)
@@ -74,6 +77,9 @@ class Client(TaskPerformer):
         return left.seconds
 
     def wait(self, wait: Any) -> None:
+        if not wait.rung:
+            super().wait(wait)
+            return
         environment = self._environment
         now = environment.events.now
         start = self.begun if environment.from_start else now

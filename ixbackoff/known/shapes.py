@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from .._words import verdicts
+from .._words.headers import READ
 from .._words.verdicts import Verdict
 from .judging import name_of
 from .tracebacks import frames
@@ -113,9 +114,9 @@ def headers_of(failure: object) -> dict[str, str]:
 
 
 def canonical(headers: Mapping[Any, Any]) -> dict[str, str]:
-    """Return headers in lower case, with `Retry-After` and `Date` as the judges look for them."""
+    """Return headers in lower case, with those that the judges read as these look for them."""
     lower = {str(name).lower(): str(value) for name, value in headers.items()}
-    return {"Retry-After": lower.get("retry-after", ""), "Date": lower.get("date", ""), **lower}
+    return {name: lower[name.lower()] for name in READ if name.lower() in lower} | lower
 
 
 def requests_of(failure: object) -> list[SentRequest]:

@@ -94,8 +94,13 @@ class World(Generic[E]):
 
     @property
     def waits(self) -> list[float]:
-        """The seconds of each wait, in order."""
-        return [command.seconds for command in self.commands if isinstance(command, Delay)]
+        """The seconds of each wait, in order, without those of tries that stood in line."""
+        return [wait.seconds for wait in self.commands if isinstance(wait, Delay) and wait.rung]
+
+    @property
+    def lines(self) -> list[float]:
+        """The seconds that tries stood in line at gates, in order."""
+        return [wait.seconds for wait in self.commands if isinstance(wait, Delay) and not wait.rung]
 
     def transcript(self) -> str:
         """Write one line for each performed command: for snapshots.

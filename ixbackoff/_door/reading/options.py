@@ -11,7 +11,7 @@ from .wordings import Parsed
 
 TAKES_OPTIONS = {
     *(*RETRIES, *RUNS, "or_else", "or_bind", "backoff", "replace", "first_of", "plan", "simulate"),
-    *("unroll", "call", "guarded", "poll", "until"),
+    *("unroll", "call", "guarded", "through", "poll", "until"),
 }
 OPTIONS = {
     "on": (
@@ -34,6 +34,11 @@ OPTIONS = {
         "not-a-breaker",
         "breaker= is the circuit breaker around each try",
         "Write CircuitBreaker(failures=5, within=10, open_for=30), once, and share it",
+    ),
+    "through": (
+        "not-a-gate",
+        "through= is the gate that each try goes through, or several",
+        "Write Limiter(10, line=5) or Throttle(), once, and share it",
     ),
     "stop": (
         "not-an-event",
@@ -59,6 +64,7 @@ FITTING = {
     "schedule": ["Schedule", *SCHEDULES],
     "budget": ["RetryBudget"],
     "breaker": ["CircuitBreaker"],
+    "through": ["Gate", "Limiter", "Throttle", "Sequence"],
     "stop": ["Event"],
     "within": ["float | timedelta", "float", "int", "timedelta", "Literal"],
 }

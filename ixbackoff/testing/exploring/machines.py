@@ -8,7 +8,7 @@ from typing import Any
 from ..._limits.deadlines import time_limit
 from ..._running.traces import Performed
 from ..._words.commands import Handler, Misuse, inherited
-from ..._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together
+from ..._words.vocabulary import CLOCK, Delay, Log, Now, Passage, Pick, Throw, Together
 from ...durable.journal import CURRENT, CurrentCommand
 from .breaking import Breaks, Broke
 from .history import Occurrence, Option, short
@@ -20,7 +20,7 @@ from .surprises import Surprise, copied
 
 __tracebackhide__ = True
 
-STANDARD = frozenset({Delay, Log, Now, Pick, Throw, Together})
+STANDARD = frozenset({Delay, Log, Now, Passage, Pick, Throw, Together})
 """The commands that need no handler in a model."""
 
 LONGEST = 10_000
@@ -144,6 +144,9 @@ class Machine:
             self.scope.timed = True
         if kind not in STANDARD:
             return True
+        if kind is Passage:
+            strand.advance(None, None)
+            return False
         if command is CLOCK:
             self.scope.timed = True
             strand.now = strand.owner.journal.time = max(self.now, strand.now)

@@ -79,6 +79,7 @@ class Process:
             return
         if start == "durably":
             self.performer = Performer(self.journal, self.interpreter)
+            self.performer.gated = False
         else:
             self.runs += 1
             self.performer = None

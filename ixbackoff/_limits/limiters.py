@@ -1,0 +1,195 @@
+"""Rate limits that many programs keep together, and that hear what the service says about them."""
+
+from __future__ import annotations
+
+from _thread import RLock  # threading's own; threading itself costs 5 ms to import
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, final
+
+from typing_extensions import override
+
+from .._words.checks import between, inf
+from .._words.failures import Crowded, NotReady, Throttled
+from .._words.headers import RateLimit, rate_limit
+from .._words.verdicts import asked_for
+from .gate import Gate, too_late
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+LEAST, MOST = 1e-3, 1e9
+SPREAD = 100  # tries in as much time as a pause took, after it
+GROWTH, KEPT = 0.4, 0.7  # the constants of CUBIC, and of botocore's adaptive mode
+SLOWEST, SAMPLE = 0.5, 0.5  # tries per second that learning always allows; seconds
+
+
+@final
+class Limiter(Gate):
+    """At most `tries` in `per` seconds, for all programs: each further try stands in line.
+
+    Turns are `per / tries` seconds apart, in the order in which tries come; if `burst` is above 1,
+    so many tries that find no line go at once. A try whose turn would come after more than `line`
+    seconds fails with `Crowded` at once, and waits on its ladder. Use one limiter for each service,
+    for all programs, threads and tasks that ask it. A limiter is equal only to itself.
+
+    >>> limiter = Limiter(2, per=1, line=1)
+    >>> [limiter.enter(now=0.0, came=0.0, until=60.0) for _ in range(3)]
+    [0.0, 0.5, 1.0]
+
+    It hears the service. After `Throttled`, or a failure that asks to be left alone (Retry-After),
+    all programs leave the service alone for that time: places in line before its end are void.
+    Then turns begin again one by one, because Retry-After names the same second to everyone.
+
+    >>> limiter.hear(Throttled(30), now=0.6, began=0.5)
+    >>> limiter.turn(1.0, now=1.0, came=0.0, until=60.0)
+    Traceback (most recent call last):
+    ixbackoff.Crowded: not asked: the turn of a try comes in 29.6 s, and it stands in line for 1 s at most
+
+    Without `tries` it only hears: a pause of one program is a pause of all, and otherwise each try
+    goes at once. It takes the rate of the header `RateLimit-Policy`, if answers have one.
+
+    Args:
+        tries: the tries in `per` seconds; `None` for no rate of its own.
+        per: the seconds, or a `timedelta`.
+        line: the longest time in line, in seconds or as a `timedelta`; 0 for no line.
+        burst: the tries that may go at once after a rest.
+
+    Raises:
+        ValueError: a number is out of bounds: `tries` and `per` are 0.001 to 10**9, `line` is 0 to
+            10**9, and `burst` is 1 to 10**9.
+    """  # noqa: E501
+
+    _learning = False
+    _most = inf
+
+    def __init__(
+        self,
+        tries: float | None = None,
+        *,
+        per: float | timedelta = 1,
+        line: float | timedelta,
+        burst: int = 1,
+    ) -> None:
+        seconds = between("per", per, LEAST, MOST, "seconds")
+        self._own = tries is not None
+        rate = tries if tries is None else between("tries", tries, LEAST, MOST, "tries")
+        self._each = 0.0 if rate is None else seconds / rate
+        self.longest = between("line", line, 0, MOST, "seconds")
+        self._burst = between("burst", burst, 1, MOST, "tries") - 1
+        self._next = self._opens = -inf  # the next turn without a burst; the end of a pause
+        self._apart = self._each  # as long as there is a line
+        self._now = 0.0
+        self._told: RateLimit | None = None
+        self._count, self._rate, self._peak, self._since, self._fell = 0, 0.0, 0.0, -inf, -inf
+        self._lock = RLock()
+
+    @staticmethod
+    def learning(*, line: float | timedelta, most: float | None = None) -> Limiter:
+        """Make a limiter that learns its rate, for a service that throttles without Retry-After.
+
+        `Throttled` sets the rate to 0.7 of the measured one. Then it grows as in CUBIC, with the
+        numbers of botocore (`botocore/retries/adaptive.py`), up to `most` tries per second and to
+        twice the measured rate. A long `line` makes it slow: a try keeps its turn.
+
+        >>> Limiter.learning(line=20)
+        <Limiter: learns its rate, 20 s in line at most>
+        """
+        made = Limiter(most, line=line)
+        made._own = made._learning = True
+        made._most = inf if most is None else most
+        return made
+
+    @override
+    def enter(self, now: float, came: float, until: float) -> float:
+        with self._lock:
+            own = max(self._next, now)
+            turn = max(own - self._burst * self._each, self._opens, now)
+            if turn - came > self.longest:
+                why = f"the turn of a try comes in {turn - now:g} s, and it stands in line for "
+                raise Crowded(turn - now, f"{why}{self.longest:g} s at most")
+            if turn >= until:
+                raise too_late(turn, now, until)
+            self._now = now
+            self._next = own + (self._apart if own > now else self._each)
+            return turn
+
+    @override
+    def turn(self, turn: float, now: float, came: float, until: float) -> float:
+        return now if turn >= self._opens else self.enter(now, came, until)
+
+    @override
+    def hear(self, failure: Exception | None, now: float, began: float) -> None:
+        with self._lock:
+            self._now = now
+            told, self._told = self._told, None
+            if told is not None:
+                self._obey(told, now)
+            answered = failure is None or isinstance(failure, NotReady)
+            asked = 0.0 if answered else asked_for(failure)
+            throttled = asked > 0 or isinstance(failure, Throttled)
+            if self._learning:
+                self._learn(throttled, now, began)
+            if throttled:
+                self.close(now + max(asked, self._each))
+
+    @override
+    def answer(self, value: object) -> None:
+        headers: Any = getattr(value, "headers", None)
+        if hasattr(headers, "keys"):  # a mapping
+            self.learn(headers)
+
+    def learn(self, headers: Mapping[str, str]) -> None:
+        """Take what the headers of an answer say: `RateLimit`, `RateLimit-Policy` and older ones.
+
+        It is for a hook of a client whose functions do not return the answer itself.
+
+        >>> limiter = Limiter(line=60)
+        >>> limiter.learn({"RateLimit": '"minute";r=0;t=30'})
+        >>> limiter.hear(None, now=0.0, began=0.0)
+        >>> limiter.enter(now=0.0, came=0.0, until=60.0)
+        30.0
+        """
+        self._told = rate_limit(headers) or self._told
+
+    def close(self, until: float) -> None:
+        """Let no try go before the time `until`, and then one after the other."""
+        with self._lock:
+            if until > self._opens:
+                self._opens = until
+                self._next = max(self._next, until + self._burst * self._each)
+                self._apart = self._each or max(until - self._now, 0.0) / SPREAD
+
+    def _obey(self, told: RateLimit, now: float) -> None:
+        if not self._own and told.each:
+            self._each = self._apart = told.each
+        if told.left < 1:
+            self.close(now + told.seconds)
+        else:
+            allowed = now + (self._burst - (told.left - 1)) * self._each
+            self._next = max(self._next, allowed)
+
+    def _learn(self, throttled: bool, now: float, began: float) -> None:
+        self._count += 1
+        if self._since == -inf:
+            self._since = now
+        passed = now - self._since
+        if passed >= SAMPLE:
+            self._rate = 0.8 * self._count / passed + 0.2 * self._rate
+            self._count, self._since = 0, now
+        rate = self._rate or self._count / SAMPLE
+        if throttled and began < self._fell:
+            return  # the rate has fallen since this try began
+        if throttled:
+            self._peak = min(rate, 1 / self._each) if self._each else rate
+            self._fell, new = now, KEPT * self._peak
+        elif self._peak:
+            back = ((1 - KEPT) * self._peak / GROWTH) ** (1 / 3)
+            new = GROWTH * (now - self._fell - back) ** 3 + self._peak
+        else:
+            return
+        self._each = self._apart = 1 / min(max(SLOWEST, min(new, 2 * rate)), self._most)
+
+    def __repr__(self) -> str:
+        rate = f"{1 / self._each:g} tries per second" if self._each else "without a rate"
+        own = "learns its rate" if self._learning else rate
+        return f"<Limiter: {own}, {self.longest:g} s in line at most>"

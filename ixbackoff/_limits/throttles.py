@@ -1,0 +1,107 @@
+"""Adaptive throttles: they do not ask what a service would not answer."""
+
+from __future__ import annotations
+
+from _thread import RLock  # threading's own; threading itself costs 5 ms to import
+from typing import TYPE_CHECKING, final
+
+from typing_extensions import override
+
+from .._words.checks import between, inf
+from .._words.failures import Crowded
+from .._words.verdicts import is_transient
+from .gate import Gate
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+SLICES = 10
+
+
+@final
+class Throttle(Gate):
+    """At most `over` tries for each answer of the service; others fail with `Crowded` at once.
+
+    Of the tries of the last `ttl` seconds it counts those that came, refused ones included, and
+    those that the service answered. It refuses a share of `(came - over * answered) / (came + 1)`,
+    as in "Handling Overload" of Google's SRE book. Refusals are spread evenly, without random
+    numbers. The first answer after `ttl` seconds without one ends them: an outage is over. A
+    failure that is not transient, such as a 404, is an answer.
+
+    Use one throttle for each service, for all programs, threads and tasks that ask it.
+
+    >>> from ixbackoff import N0, Call, at, call
+    >>> from ixbackoff.testing import Virtual, always
+    >>> throttle, world = Throttle(), Virtual(Call.handled_by(always(ConnectionError())))
+    >>> for _ in range(20):
+    ...     try:
+    ...         at(N0).do(call(print)).run(world.interpreter, through=throttle)
+    ...     except (Crowded, ConnectionError):
+    ...         pass
+    >>> len(world.trace), throttle
+    (5, <Throttle: refuses 90% of the tries>)
+
+    Args:
+        over: the tries for each answer. With less, a service under overload does more useful work,
+            but it takes longer until the throttle notices that the service has recovered.
+        ttl: the seconds for which a try counts, or a `timedelta`.
+        most: the greatest share that it refuses.
+
+    Raises:
+        ValueError: a number is out of bounds: `over` is 1.5 to 1000, `ttl` is 1 to 3600, and `most`
+            is 0 to 0.999.
+    """
+
+    longest = 0.0
+
+    def __init__(
+        self, over: float = 2.0, *, ttl: float | timedelta = 10, most: float = 0.99
+    ) -> None:
+        self._over = between("over", over, 1.5, 1000, "tries for each answer")
+        self._slice = between("ttl", ttl, 1, 3600, "seconds") / SLICES
+        self._most = between("most", most, 0, 0.999, "of all tries")
+        self._counts = [(0, 0)]  # of the last slices: the tries that came, and those answered
+        self._since = -inf  # the beginning of the last slice
+        self._owed = 0.0  # refusals, up to 1
+        self._lock = RLock()
+
+    def _count(self, now: float, came: int, answered: int) -> None:
+        passed = (now - self._since) / self._slice
+        if passed >= 1:
+            slices = int(min(passed, SLICES))
+            self._counts = [*self._counts, *[(0, 0)] * slices][-SLICES:]
+            self._since = now if passed > SLICES else self._since + slices * self._slice
+        before = self._counts[-1]
+        self._counts[-1] = before[0] + came, before[1] + answered
+
+    @property
+    def share(self) -> float:
+        """The share of the tries that it refuses, as of its last use."""
+        with self._lock:
+            came, answered = map(sum, zip(*self._counts, strict=True))
+        return min(max(0.0, (came - self._over * answered) / (came + 1)), self._most)
+
+    @override
+    def enter(self, now: float, came: float, until: float) -> float:
+        with self._lock:
+            self._count(now, 0, 0)
+            share = self.share
+            self._owed += share
+            self._count(now, 1, 0)
+            if self._owed >= 1:
+                self._owed -= 1
+                raise Crowded(why=f"{share:.0%} of the tries are refused, for it answers too few")
+        return now
+
+    @override
+    def hear(self, failure: Exception | None, now: float, began: float) -> None:
+        if failure is None or not is_transient(failure):
+            with self._lock:
+                self._count(now, 0, 0)
+                whole = len(self._counts) == SLICES
+                if whole and not any(answered for _, answered in self._counts):
+                    self._counts = [(0, 0)]  # the first answer after an outage
+                self._count(now, 0, 1)
+
+    def __repr__(self) -> str:
+        return f"<Throttle: refuses {self.share:.0%} of the tries>"
