@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from .._words.checks import inf
+from .._words.checks import finite, inf
 from .._words.commands import Misuse
 from .._words.failures import Crowded
 from .breakers import SILENT
@@ -82,6 +82,14 @@ def checked_gates(name: str, given: Gate | Sequence[Gate]) -> tuple[Gate, ...]:
         if not isinstance(known, Gate):
             raise Misuse(f"{name}={known!r} is not a gate: give a Limiter(...) or another Gate.")
     return tuple(gates)
+
+
+def checked_turn(gate: Gate, turn: float) -> float:
+    """Return the time at which a try may begin, as `gate` gave it."""
+    time = finite(turn)
+    if time != time:  # noqa: PLR0124  nan
+        raise Misuse(f"{gate!r} gave {turn!r} for a turn: return a finite time, or raise Crowded.")
+    return time
 
 
 def deadline_of(limits: Sequence[Limit], now: float) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from typing_extensions import override
 
-from .._words.checks import between, inf
+from .._words.checks import between, finite, inf
 from .._words.failures import Crowded, NotReady, Throttled
 from .._words.headers import RateLimit, rate_limit
 from .._words.verdicts import asked_for
@@ -135,7 +135,7 @@ class Limiter(Gate):
     @override
     def answer(self, value: object) -> None:
         headers: Any = getattr(value, "headers", None)
-        if hasattr(headers, "keys"):  # a mapping
+        if hasattr(headers, "keys") and hasattr(headers, "get"):
             self.learn(headers)
 
     def learn(self, headers: Mapping[str, str]) -> None:
@@ -152,7 +152,13 @@ class Limiter(Gate):
         self._told = rate_limit(headers) or self._told
 
     def close(self, until: float) -> None:
-        """Let no try go before the time `until`, and then one after the other."""
+        """Let no try go before the time `until`, and then one after the other.
+
+        Raises:
+            ValueError: `until` is not finite.
+        """
+        if finite(until) != until:
+            raise ValueError(f"until={until!r}: give a finite time, in seconds.")
         with self._lock:
             if until > self._opens:
                 self._opens = until

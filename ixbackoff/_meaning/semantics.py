@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .._limits.breakers import CircuitBreaker, guarded_twice
 from .._limits.budgets import RetryBudget, budgeted
 from .._limits.deadlines import Expired, Limit, checked_seconds, time_around
-from .._limits.gate import Gate, checked_gates, deadline_of, heard, too_late
+from .._limits.gate import Gate, checked_gates, checked_turn, deadline_of, heard, too_late
 from .._limits.nesting import check_begun
 from .._limits.observers import current_observer, with_events
 from .._limits.stopping import checked_stop, stoppable
@@ -656,7 +656,7 @@ def through(effect: Any, gate: Gate, inside: InAttempt) -> Task:
     ended = False
     try:
         turn = gate.enter(now, came, until)
-        while turn > now:
+        while checked_turn(gate, turn) > now:
             if turn >= until:  # a gate may ignore `until`
                 raise too_late(turn, now, until)
             line = in_line(turn - now)
