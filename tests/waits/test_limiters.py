@@ -217,6 +217,10 @@ class TestHearing:
         ({"X-Rate-Limit-Remaining": "3", "X-Rate-Limit-Reset": "7"}, (3, 7, 0)),
         ({"X-RateLimit-Remaining": "-1", "X-RateLimit-Reset": "7"}, None),
         ({"X-RateLimit-Remaining": "3"}, None),
+        ({"RateLimit": f'"a";r=0;t={"9" * 400}'}, (0, 1e9, 0)),
+        ({"RateLimit": f'"a";r={"9" * 400};t=1'}, (1e9, 1, 0)),
+        ({"RateLimit": '"a";r=0', "RateLimit-Policy": f'"a";q=1;w={"9" * 400}'}, (0, 1e9, 1e9)),
+        ({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9" * 400}, (0, 1e9, 0)),
     ],
 )
 def test_headers(headers: dict[str, str], expected: tuple[float, ...] | None) -> None:
@@ -236,6 +240,24 @@ def test_retry_after_comes_before_the_rest_of_a_quota() -> None:
     assert retry_after({"Retry-After": "2", **rest}) == 2
     assert retry_after(rest) == 30
     assert retry_after({"RateLimit": '"a";r=1;t=30'}) is None
+
+
+@pytest.mark.parametrize("seconds", [1e300, 1.7e308, 1e-300])
+def test_it_closes_for_as_long_as_it_is_told(seconds: float) -> None:
+    limiter = Limiter(5, line=60, burst=3)
+    limiter.hear(Throttled(seconds), 0.0, 0.0)
+    if seconds < 1:
+        assert limiter.enter(1.0, 1.0, FOREVER) == 1.0
+        return
+    with pytest.raises(Crowded) as refusal:
+        limiter.enter(1.0, 1.0, FOREVER)
+    assert refusal.value.retry_after == seconds
+
+
+@pytest.mark.parametrize("until", [FOREVER, -FOREVER, float("nan")])
+def test_it_is_not_closed_until_a_time_that_is_none(until: float) -> None:
+    with pytest.raises(ValueError, match="give a finite time"):
+        Limiter(line=5).close(until)
 
 
 class TestLearning:
