@@ -87,7 +87,7 @@ def checked_gates(name: str, given: Gate | Sequence[Gate]) -> tuple[Gate, ...]:
 def checked_turn(gate: Gate, turn: float) -> float:
     """Return the time at which a try may begin, as `gate` gave it."""
     time = finite(turn)
-    if time != time:  # noqa: PLR0124  nan
+    if time != time:  # nan
         raise Misuse(f"{gate!r} gave {turn!r} for a turn: return a finite time, or raise Crowded.")
     return time
 

@@ -22,12 +22,13 @@ SLICES = 10
 class Throttle(Gate):
     """At most `over` tries for each answer of the service; others fail with `Crowded` at once.
 
-    Of the tries of the last `ttl` seconds it counts those that have ended or were refused, and
-    those that the service answered. It refuses a share of `(ended - over * answered) / (ended + 1)`,
-    as in "Handling Overload" of Google's SRE book. Refusals are spread evenly, without random
-    numbers. The first answer after `ttl` seconds without one ends them: an outage is over. A
-    failure that is not transient, such as a 404, is an answer. A try counts when it ends, so a
-    burst of tries is not refused for being unanswered yet; give each try a deadline.
+    Of the tries of the last `ttl` seconds it counts those that ended, refused ones included, and
+    those that the service answered. It refuses a share of
+    `(ended - over * answered) / (ended + 1)`, as in "Handling Overload" of Google's SRE book.
+    Refusals are spread evenly, without random numbers. The first answer after `ttl` seconds without
+    one ends them: an outage is over. A failure that is not transient, such as a 404, is an answer.
+    A try counts when it ends, so a burst is not refused because its answers are under way; a try
+    that hangs does not count, so give each one a deadline.
 
     Use one throttle for each service, for all programs, threads and tasks that ask it.
 

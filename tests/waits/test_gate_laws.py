@@ -192,7 +192,7 @@ def test_a_program_inside_a_try_of_the_same_gate_is_a_try_of_its_own() -> None:
 class Answers(Gate):
     """A gate that gives a turn of its own."""
 
-    def __init__(self, turn: Any, later: bool) -> None:
+    def __init__(self, turn: float, later: bool) -> None:
         self.turn_given, self.later, self.left = turn, later, 0
 
     @override
