@@ -134,9 +134,12 @@ class Limiter(Gate):
 
     @override
     def answer(self, value: object) -> None:
-        headers: Any = getattr(value, "headers", None)
-        if hasattr(headers, "keys") and hasattr(headers, "get"):
-            self.learn(headers)
+        try:
+            headers: Any = getattr(value, "headers", None)
+            if hasattr(headers, "keys"):  # a mapping
+                self.learn(headers)
+        except Exception:  # of a mock or a proxy: what succeeded does not fail for its headers
+            return
 
     def learn(self, headers: Mapping[str, str]) -> None:
         """Take what the headers of an answer say: `RateLimit`, `RateLimit-Policy` and older ones.

@@ -80,14 +80,14 @@ def rate_limit(headers: Mapping[str, str]) -> RateLimit | None:
     RateLimit(left=0.0, seconds=30.0, each=0.0)
     """
     found: list[RateLimit] = []
-    policies = parameters(text(headers, "RateLimit-Policy"))
-    for name, rest in parameters(text(headers, "RateLimit")).items():
+    policies = parameters(headers.get("RateLimit-Policy", ""))
+    for name, rest in parameters(headers.get("RateLimit", "")).items():
         if "r" in rest:
             policy = policies.get(name, {})
             each = policy["w"] / policy["q"] if policy.get("q") and "w" in policy else 0.0
             found.append(RateLimit(rest["r"], rest.get("t", each), each))
     for prefix in "RateLimit-", "X-RateLimit-", "X-Rate-Limit-":
-        left, reset = (text(headers, prefix + name).strip() for name in LEFT)
+        left, reset = (headers.get(prefix + name, "").strip() for name in LEFT)
         if SECONDS.fullmatch(left) and SECONDS.fullmatch(reset):
             seconds, now = float(reset), time.time()
             seconds = seconds if seconds < LONGEST else min(max(0.0, seconds - now), LONGEST)
@@ -101,9 +101,3 @@ def parameters(header: str) -> dict[str, dict[str, float]]:
         name.strip(): {k: min(float(v), LONGEST) for k, v in NUMBERS.findall(rest)}
         for name, _, rest in items
     }
-
-
-def text(headers: Mapping[str, object], name: str) -> str:
-    """Return a header; an empty text if it is missing, or another object, as of a mock."""
-    value = headers.get(name)
-    return value if isinstance(value, str) else ""

@@ -238,8 +238,16 @@ def test_a_gate_that_raises_fails_the_try() -> None:
     assert (gate.calls, gate.inside, len(world.waits)) == (["enter"] * 4, 0, 3)
 
 
-@pytest.mark.parametrize("answer", [Mock(), MagicMock(), Mock(headers={"RateLimit": 5, 3: b"r"})])
-def test_an_answer_without_real_headers_is_an_answer(answer: object) -> None:
+class Unbound:
+    """A proxy outside of its context."""
+
+    def __getattr__(self, name: str) -> object:
+        raise RuntimeError(name)
+
+
+@pytest.mark.parametrize("make", [Mock, MagicMock, lambda: Mock(headers={"RateLimit": 5}), Unbound])
+def test_an_answer_without_real_headers_is_an_answer(make: Callable[[], object]) -> None:
+    answer = make()
     world = Virtual(Call.handled_by(always(answer)))
     limiter = Limiter(line=5)
     assert at(N0).do(call(int)).run(world.interpreter, through=limiter) is answer

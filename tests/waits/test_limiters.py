@@ -42,7 +42,7 @@ class Times:
     def __init__(self, limiter: Limiter) -> None:
         self.limiter = limiter
         self.line: list[tuple[float, float, int]] = []  # turn, came, number
-        self.went: list[tuple[float, int]] = []
+        self.went: list[tuple[float, float, int]] = []
         self.number = 0
 
     def come(self, now: float) -> None:
@@ -64,7 +64,7 @@ class Times:
             if again > turn:
                 self.line.append((again, came, number))
             else:
-                self.went.append((turn, number))
+                self.went.append((turn, came, number))
 
 
 EVENTS = st.lists(
@@ -74,6 +74,7 @@ EVENTS = st.lists(
             st.just("come"),
             st.just("come"),
             st.floats(0.5, 20),  # a Retry-After
+            st.tuples(st.integers(0, 5), st.integers(0, 20)),  # the rest of a quota
             st.just(ServerError(503)),
             st.just(None),
         ),
@@ -102,11 +103,14 @@ def test_no_window_has_more_than_the_rate_and_the_burst(
         elif isinstance(event, float):
             limiter.hear(Throttled(event), now, now)
             closed.append((now, now + event))
+        elif isinstance(event, tuple):
+            limiter.learn({"RateLimit": f'"a";r={event[0]};t={event[1]}'})
+            limiter.hear(None, now, now)
+            closed += [(now, now + event[1])] if not event[0] else []
         else:
             limiter.hear(event, now, now)
-    came = {number: came for _, came, number in times.line}
     times.advance(FOREVER)
-    went = [turn for turn, _ in times.went]
+    went = [turn for turn, _, _ in times.went]
     assert went == sorted(went)
     for first in range(len(went)):
         for last in range(first, len(went)):
@@ -114,10 +118,10 @@ def test_no_window_has_more_than_the_rate_and_the_burst(
             assert last - first + 1 <= most + 1e-6
     for begin, end in closed:
         assert not [turn for turn in went if begin < turn < end - 1e-9]
+    assert all(turn - came <= line for turn, came, _ in times.went)
     if not closed:  # no place in line is void
-        numbers = [number for _, number in times.went]
+        numbers = [number for _, _, number in times.went]
         assert numbers == sorted(numbers)
-        assert all(turn - came.get(number, turn) <= line for turn, number in times.went)
 
 
 @given(st.floats(0.5, 50), st.integers(1, 5), st.integers(2, 20))
