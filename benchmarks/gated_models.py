@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,11 +12,14 @@ from typing_extensions import override
 from ixbackoff import (
     N3,
     N5,
+    Attempt,
     CircuitBreaker,
     Command,
     Crowded,
+    Delay,
     Exponential,
     Gate,
+    Now,
     RetryBudget,
     ServerError,
     Throttled,
@@ -198,19 +201,20 @@ class Book(Gate):
             self.answered.append(now)
 
 
-def through(make: Make | None, gates: int) -> Any:
-    """Return the effect of each client: `gates` gates, each shared by equally many clients."""
-    if make is None:
-        return lambda _: do(Get())
-    made = [make() for _ in range(gates)]
-    return lambda client: do(Get()).through(made[client % gates])
+def each_of(made: Sequence[T]) -> Callable[[int], T]:
+    """Return a function from a client to the object that it shares with others."""
+    return lambda client: made[client % len(made)]
+
+
+def effects(make: Make | None, gates: int) -> list[Attempt[Get | Now | Delay, None]]:
+    """Return the effect of each process: a request, through its gate."""
+    return [do(Get()).through(make()) if make else do(Get()) for _ in range(gates)]
 
 
 def quota(make: Make | None, gates: int, service: Service, seed: int) -> Outcome:
     """Simulate 200 clients that want 20 requests a second of a service that allows 10."""
-    effect = through(make, gates)
     return simulate(
-        lambda client: at(N5).retry(effect(client)),
+        each_of([at(N5).retry(effect) for effect in effects(make, gates)]),
         service.serves(Get),
         clients=200,
         think=10,
@@ -228,21 +232,15 @@ class Guards(NamedTuple):
 
     def simulated(self, service: Service, *, limit: float | None = None, **how: Any) -> Outcome:
         """Simulate clients that arrive, each in one of the processes."""
-        effect = through(self.gate, PROCESSES)
+        tried = effects(self.gate, PROCESSES)
+        tried = [effect.limit(limit) for effect in tried] if limit else tried
         return simulate(
-            lambda client: at(N3).retry(
-                do(effect(client)).limit(limit) if limit else effect(client)
-            ),
+            each_of([at(N3).retry(effect) for effect in tried]),
             service.serves(Get),
-            budget=shared(self.budget),
-            breaker=shared(self.breaker),
+            budget=each_of([self.budget() for _ in range(PROCESSES)]) if self.budget else None,
+            breaker=each_of([self.breaker() for _ in range(PROCESSES)]) if self.breaker else None,
             **how,
         )
-
-
-def shared(make: Callable[[], T] | None) -> Callable[[int], T] | None:
-    made = [make() for _ in range(PROCESSES)] if make else []
-    return (lambda client: made[client % PROCESSES]) if make else None
 
 
 def overload(guards: Guards, load: float, seed: int) -> Outcome:

@@ -197,7 +197,7 @@ def main(words: list[str]) -> int:
     if words[:1] == ["pictures"] and len(words) == 2:
         folder = Path(words[1])
         draw(against_quotas(), "quota", folder)
-        draw(under_load(40), "throttles", folder)
+        draw(under_load(4), "throttles", folder)
         return 0
     if len(words) != 1 or words[0] not in TABLES:
         print(
