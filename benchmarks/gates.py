@@ -136,13 +136,14 @@ def table(name: str, seeds: int) -> str:
 
 
 def spread(numbers: Sequence[float]) -> str:
-    """Return the mean, the least and the greatest number.
+    """Return the mean, and the least and the greatest number if they differ.
 
-    >>> spread([7.0, 8.04, 9.04]), spread([0.0, 0.0])
-    ('8.0 (7.0-9.0)', '0')
+    >>> spread([7.0, 8.04, 9.04]), spread([2.0, 2.04])
+    ('8.0 (7.0-9.0)', '2.0')
     """
-    mean, ends = f"{fmean(numbers):.1f}", f"({min(numbers):.1f}-{max(numbers):.1f})"
-    return f"{mean} {ends}" if max(numbers) > 0 else "0"
+    least, most = f"{min(numbers):.1f}", f"{max(numbers):.1f}"
+    mean = f"{fmean(numbers):.1f}"
+    return mean if least == most else f"{mean} ({least}-{most})"
 
 
 def against_quotas() -> Picture:
