@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 LEAST, MOST = 1e-3, 1e9
-SPREAD = 100  # tries in as much time as a pause took, after it
+SPREAD, FIRST, FASTER = 100, 1.0, 0.98
+"""After a pause turns are 1/100 of it apart, but 1 s at most, and each is 2 % sooner than the last.
+
+So no rush follows the second that Retry-After names to everyone, however high the limiter's rate
+is, and after half as long as the pause, or 50 s, turns come at that rate again.
+"""
 GROWTH, KEPT = 0.4, 0.7  # the constants of CUBIC, and of botocore's adaptive mode
 SLOWEST, SAMPLE = 0.5, 0.5  # tries per second that learning always allows; seconds
 
@@ -38,7 +43,8 @@ class Limiter(Gate):
 
     It hears the service. After `Throttled`, or a failure that asks to be left alone (Retry-After),
     all programs leave the service alone for that time: places in line before its end are void.
-    Then turns begin again one by one, because Retry-After names the same second to everyone.
+    Then turns begin again one by one, and at first slowly: Retry-After names the same second to
+    everyone.
 
     >>> limiter.hear(Throttled(30), now=0.6, began=0.5)
     >>> limiter.turn(1.0, now=1.0, came=0.0, until=60.0)
@@ -111,6 +117,7 @@ class Limiter(Gate):
                 raise too_late(turn, now, until)
             self._now = now
             self._next = own + (self._apart if own > now else self._each)
+            self._apart = max(self._apart * FASTER, self._each)
             return turn
 
     @override
@@ -166,7 +173,8 @@ class Limiter(Gate):
             if until > self._opens:
                 self._opens = until
                 self._next = max(self._next, until + self._burst * self._each)
-                self._apart = self._each or max(until - self._now, 0.0) / SPREAD
+                pause = max(until - self._now, 0.0)
+                self._apart = max(self._each, min(pause / SPREAD, FIRST))
 
     def _obey(self, told: RateLimit, now: float) -> None:
         if not self._own and told.each:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import pytest
@@ -124,12 +126,31 @@ def test_no_window_has_more_than_the_rate_and_the_burst(
         assert numbers == sorted(numbers)
 
 
-@given(st.floats(0.5, 50), st.integers(1, 5), st.integers(2, 20))
-def test_after_a_pause_turns_are_given_one_by_one(rate: float, burst: int, many: int) -> None:
+@given(st.floats(0.5, 5000), st.integers(1, 5), st.integers(2, 200))
+def test_after_a_pause_turns_are_given_one_by_one_and_at_first_slowly(
+    rate: float, burst: int, many: int
+) -> None:
     limiter = Limiter(rate, line=1e6, burst=burst)
     limiter.hear(Throttled(30), 0.0, 0.0)
     turns = [limiter.enter(0.0, 0.0, FOREVER) for _ in range(many)]
-    assert turns == pytest.approx([30 + k / rate for k in range(many)])
+    assert turns[0] == 30
+    apart = [later - turn for turn, later in pairwise(turns)]
+    assert apart == pytest.approx([max(1 / rate, 0.3 * 0.98**k) for k in range(many - 1)], rel=1e-3)
+
+
+@pytest.mark.parametrize("seconds", [1, 60, 3600, 1e6])
+@pytest.mark.parametrize("rate", [None, 20, 1000])
+def test_after_a_pause_of_any_length_it_is_soon_as_fast_as_before(
+    rate: float | None, seconds: float
+) -> None:
+    limiter = Limiter(rate, line=20)
+    limiter.hear(Throttled(seconds), 0.0, 0.0)
+    went = 0
+    for number in range(1000):  # ten a second
+        now = seconds + 50 + number / 10
+        with suppress(Crowded):
+            went += limiter.enter(now, now, FOREVER) <= now + 20
+    assert went >= 950
 
 
 @given(st.lists(st.floats(-5, 5), max_size=30))
@@ -162,7 +183,7 @@ class TestHearing:
         limiter = Limiter(line=100)
         limiter.hear(ServerError(503, 20), 10.0, 10.0)
         turns = [limiter.enter(10.0, 10.0, FOREVER) for _ in range(3)]
-        assert turns == pytest.approx([30.0, 30.2, 30.4])
+        assert turns == pytest.approx([30.0, 30.2, 30.396])
         assert limiter.enter(31.0, 31.0, FOREVER) == limiter.enter(31.0, 31.0, FOREVER) == 31.0
 
     @pytest.mark.parametrize("failure", [None, ServerError(503), NotReady(retry_after=9)])
