@@ -233,12 +233,12 @@ class Guards(NamedTuple):
     def simulated(self, service: Service, *, limit: float | None = None, **how: Any) -> Outcome:
         """Simulate clients that arrive, each in one of the processes."""
         tried = effects(self.gate, PROCESSES)
+        tried = [effect.guarded(self.breaker()) for effect in tried] if self.breaker else tried
         tried = [effect.limit(limit) for effect in tried] if limit else tried
         return simulate(
             each_of([at(N3).retry(effect) for effect in tried]),
             service.serves(Get),
             budget=each_of([self.budget() for _ in range(PROCESSES)]) if self.budget else None,
-            breaker=each_of([self.breaker() for _ in range(PROCESSES)]) if self.breaker else None,
             **how,
         )
 
