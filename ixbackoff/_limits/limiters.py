@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 LEAST, MOST = 1e-3, 1e9
-SPREAD, FIRST, FASTER = 100, 1.0, 0.98
-"""After a pause turns are 1/100 of it apart, but 1 s at most, and each is 2 % sooner than the last.
+SPREAD, FIRST, FASTER = 100, 1.0, 0.99
+"""After a pause turns are 1/100 of it apart, but 1 s at most, and each is 1 % sooner than the last.
 
 So no rush follows the second that Retry-After names to everyone, however high the limiter's rate
-is, and after half as long as the pause, or 50 s, turns come at that rate again.
+is, and after as long as the pause took, or 100 s, turns come at that rate again.
 """
 GROWTH, KEPT = 0.4, 0.7  # the constants of CUBIC, and of botocore's adaptive mode
 SLOWEST, SAMPLE = 0.5, 0.5  # tries per second that learning always allows; seconds

@@ -135,7 +135,7 @@ def test_after_a_pause_turns_are_given_one_by_one_and_at_first_slowly(
     turns = [limiter.enter(0.0, 0.0, FOREVER) for _ in range(many)]
     assert turns[0] == 30
     apart = [later - turn for turn, later in pairwise(turns)]
-    assert apart == pytest.approx([max(1 / rate, 0.3 * 0.98**k) for k in range(many - 1)], rel=1e-3)
+    assert apart == pytest.approx([max(1 / rate, 0.3 * 0.99**k) for k in range(many - 1)], rel=1e-3)
 
 
 @pytest.mark.parametrize("seconds", [1, 60, 3600, 1e6])
@@ -146,11 +146,11 @@ def test_after_a_pause_of_any_length_it_is_soon_as_fast_as_before(
     limiter = Limiter(rate, line=20)
     limiter.hear(Throttled(seconds), 0.0, 0.0)
     went = 0
-    for number in range(2000):  # ten a second, for 200 s
+    for number in range(2500):  # ten a second, for 250 s
         now = max(seconds - 15, 0) + number / 10
         with suppress(Crowded):
             limiter.enter(now, now, FOREVER)
-            went += number >= 1000
+            went += number >= 1500
     assert went >= 950
 
 
@@ -184,7 +184,7 @@ class TestHearing:
         limiter = Limiter(line=100)
         limiter.hear(ServerError(503, 20), 10.0, 10.0)
         turns = [limiter.enter(10.0, 10.0, FOREVER) for _ in range(3)]
-        assert turns == pytest.approx([30.0, 30.2, 30.396])
+        assert turns == pytest.approx([30.0, 30.2, 30.398])
         assert limiter.enter(31.0, 31.0, FOREVER) == limiter.enter(31.0, 31.0, FOREVER) == 31.0
 
     @pytest.mark.parametrize("failure", [None, ServerError(503), NotReady(retry_after=9)])
