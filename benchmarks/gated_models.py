@@ -247,18 +247,18 @@ def overload(guards: Guards, load: float, seed: int) -> Outcome:
     """Simulate `load` times the capacity of `Costly`, with 2 s for each try."""
     waits = Exponential(0.2, cap=2).jittered(2)
     return guards.simulated(
-        Costly(), limit=2, arrivals=100 * load, seconds=60, schedule=waits, seed=seed
+        Costly(), limit=2, arrivals=100 * load, seconds=40, schedule=waits, seed=seed
     )
 
 
 def partial_outage(guards: Guards, share: float, seed: int) -> Outcome:
     """Simulate 60 runs a second of a service that answers a share of the tries only."""
-    return guards.simulated(Partial(share), arrivals=60, seconds=60, seed=seed)
+    return guards.simulated(Partial(share), arrivals=60, seconds=40, seed=seed)
 
 
 def well(outcome: Outcome) -> float:
-    """Return the runs that succeed a second, from second 24 to 60."""
-    return outcome.rate(lambda second: second.well, 24, 60)
+    """Return the runs that succeed a second, from second 20 to 40."""
+    return outcome.rate(lambda second: second.well, 20, 40)
 
 
 def recovery(guards: Guards, seed: int) -> Outcome:

@@ -161,9 +161,8 @@ def against_quotas() -> Picture:
     return Picture(headline, [panels], inches=(10.0, 4.5), legend=2, shared=True)
 
 
-def under_load(seeds: int) -> Picture:
-    """Return the runs that succeed, by load, and over time around an outage."""
-    results = each_seed(loads, seeds).results
+def under_load(results: Sequence[Sequence[Row]]) -> Picture:
+    """Return the runs that succeed: by load, with the results of `loads`, and in an outage."""
     by_load = {
         name: Graph(
             LOADS,
@@ -198,7 +197,7 @@ def main(words: list[str]) -> int:
     if words[:1] == ["pictures"] and len(words) == 2:
         folder = Path(words[1])
         draw(against_quotas(), "quota", folder)
-        draw(under_load(4), "throttles", folder)
+        draw(under_load(each_seed(loads, 40).results), "throttles", folder)
         return 0
     if len(words) != 1 or words[0] not in TABLES:
         print(

@@ -27,8 +27,8 @@ class Throttle(Gate):
     `(ended - over * answered) / (ended + 1)`, as in "Handling Overload" of Google's SRE book.
     Refusals are spread evenly, without random numbers. The first answer after `ttl` seconds without
     one ends them: an outage is over. A failure that is not transient, such as a 404, is an answer.
-    A try counts when it ends, so a burst is not refused because its answers are under way; a try
-    that hangs does not count, so give each one a deadline.
+    A try counts when it ends, so a burst is not refused because its answers are under way. A try
+    that hangs or is cancelled does not count, so give each one a deadline.
 
     Use one throttle for each service, for all programs, threads and tasks that ask it.
 
