@@ -86,7 +86,7 @@ class Try:
             if self._inner is not None:
                 begin(self._mark, self._inner)
             LEFT.set(self._left)
-            return self  # noqa: TRY300  Ctrl-C may come before it
+            return self  # noqa: TRY300  Ctrl-C may arrive before this line
         except BaseException:
             self._mark[0] = None
             LEFT.set(self._before)
@@ -237,7 +237,7 @@ def rest(stream: Stream, command: Command[Any]) -> Stream:
 
 
 def has_with(frame: FrameType) -> bool:
-    """Return whether a function has a `with`: then it may leave a loop before it on purpose."""
+    """Return whether a function has a `with`: it may then leave the loop before that on purpose."""
     from dis import get_instructions
 
     names = [one.opname for one in get_instructions(frame.f_code)]
@@ -261,7 +261,7 @@ class Tries(BlockLoop):
 
 @final
 class TriesAsync(BlockLoop):
-    """A class, because an abandoned async generator is not closed immediately."""
+    """Not an async generator: if abandoned, that would not be closed immediately."""
 
     __slots__ = ()
 

@@ -12,7 +12,7 @@ from .._words.failures import Throttled
 TOKEN = 1000
 """The unit of counts: whole thousandths add up to the same total in any order."""
 MOST = 10**9
-AFFORDED = "tokens with which a retry can be afforded"
+AFFORDED = "tokens, so that a retry can be paid for"
 SLICES = 10
 INT_MAX = 2**31 - 1  # the largest Int of Scala, in which Finagle counts
 
@@ -146,7 +146,7 @@ class Requests(Rule):
             )
         if min_retries_per_second == percent_can_retry == 0:
             raise ValueError(
-                "min_retries_per_second=0, percent_can_retry=0: nothing could ever be tried again: "
+                "min_retries_per_second=0, percent_can_retry=0: nothing could ever be retried: "
                 "make one of them more than 0."
             )
         self.added = TOKEN if percent_can_retry else 0
@@ -189,7 +189,7 @@ class Requests(Rule):
 
 
 def thousandths(name: str, tokens: float, least: int, most: int, what: str = "tokens") -> int:
-    """Return `tokens` in thousandths; the bounds are in thousandths, too."""
+    """Return `tokens` in thousandths; the bounds `least` and `most` are in thousandths, too."""
     return round(between(name, tokens, least / TOKEN, most / TOKEN, what) * TOKEN)
 
 

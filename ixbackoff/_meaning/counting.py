@@ -72,7 +72,7 @@ class Cost(NamedTuple):
     Attributes:
         commands: the commands that it issues.
         seconds: the seconds that it takes; inf if nothing limits it.
-        line: the seconds of these that it may stand in line at gates.
+        line: the part of `seconds` in which it may stand in line at gates.
     """
 
     commands: Commands

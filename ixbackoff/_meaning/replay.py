@@ -55,7 +55,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
     """
     position = 0
     now: Any = None
-    places: dict[float, int] = {}  # by time: the place in `log` where the clock was first read
+    places: dict[float, int] = {}  # by time: the index in `log` where the clock was first read
     answer: Any = None
     failure: BaseException | None = None
     try:
@@ -94,7 +94,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                         f"{known!r}; ask for time, chance and outside state by commands, or use "
                         "retry."
                     )
-                    log = []  # its cleanup is answered from outside
+                    log = []  # the commands of its cleanup are issued
             else:
                 answer = failure = None
                 try:
@@ -114,10 +114,10 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
 
 
 def _failed_at(error: BaseException, log: list[Entry], places: dict[float, int]) -> int:
-    """Return the place in `log` of the command whose failure or lateness caused `error`.
+    """Return the index in `log` of the command whose failure or lateness caused `error`.
 
-    If there is none, the attempt rejected an answer: presumably the last that is not `None` or is a
-    failure, else the first one. For `CircuitOpen` and `Crowded`, return the end of `log`.
+    Without one, the attempt has rejected an answer, presumably the last one that is a failure or
+    not `None`: return its index, or 0. For `CircuitOpen` and `Crowded`, return the end of `log`.
     """
     cause: BaseException | None = error
     seen: set[int] = set()
