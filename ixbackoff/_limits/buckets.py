@@ -18,16 +18,11 @@ INT_MAX = 2**31 - 1  # the largest Int of Scala, in which Finagle counts
 
 
 class Rule:
-    """A rule by which a budget counts, called under the lock of the budget.
-
-    Attributes:
-        timed: whether the rule depends on the time.
-        left: the remaining thousandths of tokens.
-    """
+    """A rule by which a budget counts, called under the lock of the budget."""
 
     __slots__ = ()
-    timed = False
-    left: int
+    timed = False  # whether the rule depends on the time
+    left: int  # the remaining thousandths of tokens
 
     def advance(self, now: float) -> None:
         """Advance the time to `now`, in seconds."""

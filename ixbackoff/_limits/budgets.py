@@ -152,18 +152,14 @@ class RetryBudget:
 
 @final
 class Account:
-    """The account of one run with a budget.
-
-    Attributes:
-        counted: true if the budget has counted the last failure of the program.
-    """
+    """The account of one run with a budget."""
 
     __slots__ = ("_budget", "_paid", "counted")
 
     def __init__(self, budget: RetryBudget) -> None:
         self._budget = budget
         self._paid: int | None = None
-        self.counted = False
+        self.counted = False  # true if the budget has counted the last failure of the program
 
     def afford(self, failure: Exception, now: float) -> bool:
         """Take the cost of a retry after `failure`; return `False` if too little is left."""

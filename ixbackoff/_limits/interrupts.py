@@ -23,8 +23,8 @@ from typing import TypeVar
 # - A flag that is set after the call of an observer. Ctrl-C may arrive between the two, and the
 #   event would be delivered twice.
 #
-# - A mask of SIGINT during a cleanup. Only the main thread may install a handler, Windows has no signal
-#   mask, and an observer that hangs could no longer be interrupted.
+# - A mask of SIGINT during a cleanup. Only the main thread may install a handler, Windows has no
+#   signal mask, and an observer that hangs could no longer be interrupted.
 #
 # What we do: the first statement of a cleanup is an assignment (`mine[0] = None`), which needs one
 # `finally` only. `Notifier.notify` records an event and then calls the observer, with no check for

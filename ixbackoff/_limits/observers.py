@@ -196,18 +196,13 @@ def combined(observers: Observers) -> Observer:
 
 
 class Notifier:
-    """Calls an observer with the events of one run.
+    """Calls an observer with the events of one run."""
 
-    Attributes:
-        begun: the reading of `clock` at the beginning of the run.
-        delivered: the kind of the newest event; `None` before `Began`.
-    """
-
-    delivered: type[Event] | None = None
+    delivered: type[Event] | None = None  # the kind of the newest event; `None` before `Began`
 
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
-        self.begun = clock()
+        self.begun = clock()  # the reading of `clock` at the beginning of the run
 
     def notify(self, *events: Event) -> None:
         """Call the observer with each event; warn if it raises an exception."""

@@ -37,8 +37,7 @@ def default_logger() -> Any:
 
 
 def log(wait: Delay, logger: Logger | None = None) -> None:
-    """Log a wait that begins: at WARNING after a failure, at DEBUG in line at a gate, else at INFO.
-    """
+    """Log the beginning of a wait: WARNING after a failure, DEBUG in line at a gate, else INFO."""
     to: Any = logger or default_logger()
     run = wait.run
     if run is not None:

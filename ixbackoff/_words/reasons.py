@@ -90,7 +90,7 @@ def story_note(story: Story, switched: str = "") -> StoryNote:
 def story(failure: BaseException) -> Story | None:
     """Return the story of the run that ended with `failure`; `None` if there is no such note.
 
-    
+
     >>> world = Virtual(Call.handled_by(always(NotReady())))
     >>> try:
     ...     at(N2).retry(call(print)).run(world.interpreter)

@@ -252,11 +252,7 @@ class Pick(Command[int]):
 
 @final
 class Together(Command[list[Any]]):
-    """Concurrent effects; made by `all_of`. A run performs them itself, without a handler.
-
-    Args:
-        effects: the commands and attempts.
-    """
+    """Concurrent effects; made by `all_of`. A run performs them itself, without a handler."""
 
     __slots__ = ("effects",)
     _answered_by_runs = True

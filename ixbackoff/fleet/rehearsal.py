@@ -233,7 +233,7 @@ EVERY = 0.05  # seconds of real time between two updates of the line
 
 
 @contextmanager
-def live() -> Generator[Callable[[int, Second], None] | None]:
+def live_counts() -> Generator[Callable[[int, Second], None] | None]:
     """Yield a function that shows each second in a line of the terminal, or `None` without one."""
     if not sys.stderr.isatty():
         yield None
@@ -300,7 +300,7 @@ def main(arguments: list[str] | None = None) -> int:
             text, recovers = spread(sample), sample.share(lambda one: one[RECOVERS]) == 1
             outcome = rehearsed(words) if words.picture else None
         else:
-            with live() as watch:
+            with live_counts() as watch:
                 outcome = rehearsed(words, watch)
             one = Report(outcome, words.outage)
             text, recovers = one.text(), one.recovered is not None

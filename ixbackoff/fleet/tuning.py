@@ -23,26 +23,19 @@ from .simulation import simulate
 
 FACTOR = 2.0
 GROWN = 4
-"""After 4 (M + T) all waits have grown to M, although R may double the waits before."""
+"""After 4 (M + T) all waits have grown to M, although R may double earlier waits."""
 WATCHED = 10
 ROUNDED = 1 + 1e-9
 BOUNDS = {"p99": (1e-6, 3600), "clients": (1, 10**6), "rate": (1e-3, 1e9), "outage": (1e-3, 1e9)}
 
 
 class Tuned(NamedTuple):
-    """The parameters of MIN(R * T * F^N, M), and their consequences.
+    """The parameters of MIN(R * T * F^N, M), and their consequences."""
 
-    Attributes:
-        timeout: T, seconds.
-        maximum: M, seconds.
-        rungs: the waits that outlast the outage; may be more than the 20 of the deepest ladder.
-        rate: the most failed requests per second after all waits have grown to M.
-    """
-
-    timeout: float
-    maximum: float
-    rungs: int
-    rate: float
+    timeout: float  # T, seconds
+    maximum: float  # M, seconds
+    rungs: int  # the waits that outlast the outage; may be more than the 20 of the deepest ladder
+    rate: float  # the most failed requests per second after all waits have grown to M
 
     @property
     def schedule(self) -> Schedule:

@@ -36,7 +36,7 @@ TOO_MANY_REQUESTS = 429
 
 
 def requests_of(failure: Exception) -> list[SentRequest]:
-    """Return the requests; an operation that only reads as a `GET`."""
+    """Return the requests, with the method `GET` for an operation that only reads."""
     asked: list[SentRequest] = []
     for found in variables(failure, CALLING):
         operation = str(found.get("operation_name", ""))

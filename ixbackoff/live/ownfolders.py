@@ -22,10 +22,7 @@ LINK = "It is a link, and the files behind it may be anybody's"
 
 
 class OwnFolder:
-    """An open folder. Where the system can, names in it are used relative to the open folder.
-
-    `descriptor` is `None` on Windows.
-    """
+    """An open folder; names in it are relative to `descriptor`, which is `None` on Windows."""
 
     def __init__(self, path: str, descriptor: int | None) -> None:
         self.path = path
@@ -72,12 +69,12 @@ class OwnFolder:
 
     @contextmanager
     def inner(self, name: str) -> Generator[OwnFolder]:
-        """Open a folder in it, as `own_folder` does."""
+        """Open an inner folder, as `own_folder` does."""
         with opened(self.at(name), os.path.join(self.path, name), self.descriptor) as folder:
             yield folder
 
     def remove_inner(self, name: str, shape: Pattern[str]) -> None:
-        """Remove the files of a folder in it whose names have a shape; the folder if it is empty.
+        """Remove an inner folder, and the files in it whose names match `shape`.
 
         Raises:
             OSError: the folder is missing, a link or another user's, or something else is in it.

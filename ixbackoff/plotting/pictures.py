@@ -64,7 +64,8 @@ def plot(
             raise TypeError(f"plot(...): {timing!r} is not a schedule, such as Exponential().")
     if not schedules or wait_count < 1:
         raise ValueError(
-            f"plot({dict(schedules)!r}, wait_count={wait_count!r}): give at least one of each."
+            f"plot({dict(schedules)!r}, wait_count={wait_count!r}): give a schedule, and 1 wait or "
+            "more."
         )
     with needed("drawing", "plot", {"matplotlib"}):  # its stubs leave out much, so it is Any
         matplotlib: Any = import_module("matplotlib")

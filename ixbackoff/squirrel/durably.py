@@ -69,7 +69,7 @@ def lasting(storage: Storage) -> Storage:
     in_memory = "store" if storage.store.startswith("memory://") else "index"
     if in_memory == "store" or is_in_memory(storage.index):
         raise ValueError(
-            f"--durable has to outlive the process, and the {in_memory} is in memory: give "
+            f"--durable has to outlive the process, but the {in_memory} is in memory: give "
             f"another --{in_memory}."
         )
     return storage

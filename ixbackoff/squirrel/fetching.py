@@ -36,16 +36,11 @@ OURS = re.compile(rf"\.{UUID}({PRIVATE}[0-9a-f]{{32}})?\.part(\.json|\.seal)?")
 
 @dataclass
 class FetchedFile:
-    """A file that is open and locked.
-
-    Attributes:
-        resumable: whether another process may resume it.
-        fetched: the ETag and the size, once the file is complete.
-    """
+    """A file that is open and locked."""
 
     part: PartFile
-    resumable: bool
-    fetched: Fetched | None = None
+    resumable: bool  # whether another process may resume it
+    fetched: Fetched | None = None  # the ETag and the size, once the file is complete
 
 
 class FetchedFiles:

@@ -178,7 +178,8 @@ class OriginBudgets:
     def of(self, resource: Resource) -> Generator[RetryBudget]:
         """Yield the budget of a resource's origin.
 
-        A budget without a job is dropped if it is full; of too many, the one unused longest.
+        A budget without a job is dropped if it is full. If too many are left, the budget that has
+        been unused for the longest time is dropped.
         """
         origin = urlsplit(resource.url).netloc.rpartition("@")[2].lower()
         with self._lock:

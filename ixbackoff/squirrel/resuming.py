@@ -41,17 +41,12 @@ Keeping: TypeAlias = Workflow[[Resource, Places, float, float], Kept, Row | Dela
 
 
 class Arguments(NamedTuple):
-    """The arguments of a run, which an earlier process may have started.
-
-    Attributes:
-        base: the seconds of the first wait.
-        within: the time limit of the run, seconds.
-    """
+    """The arguments of a run, which an earlier process may have started."""
 
     resource: Resource
     places: Places
-    base: float
-    within: float
+    base: float  # the seconds of the first wait
+    within: float  # the time limit of the run, seconds
 
 
 def workflow_for(destination: str) -> Keeping:
@@ -87,19 +82,12 @@ def id_of(resource: Resource, workflow: str, number: int) -> str:
 
 @dataclass
 class Runs:
-    """The durable runs of one command line.
-
-    Attributes:
-        places: their folder contains the folder of each run.
-        base: the seconds of the first wait of new runs.
-        within: the time limit of new runs, seconds.
-        engine: performs the runs; `open` sets it.
-    """
+    """The durable runs of one command line."""
 
     workflow: Keeping
-    places: Places
-    base: float
-    within: float
+    places: Places  # their folder contains the folder of each run
+    base: float  # the seconds of the first wait of new runs
+    within: float  # the time limit of new runs, seconds
     files: FetchedFiles
     display: Display
     _numbers: Counter[str] = field(default_factory=Counter[str])
@@ -114,7 +102,7 @@ class Runs:
 
     def open(self, engine: Engine[Row | Delay]) -> None:
         """Use this engine, and remove the files of ended runs."""
-        self.engine = engine
+        self.engine = engine  # performs the runs; `open` sets it
         sweep(self.home, engine.store.can_continue)
 
     def line(self, resource: Resource) -> SummaryLine:

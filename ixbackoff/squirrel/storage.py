@@ -29,19 +29,13 @@ STORE = re.compile(r"(file://(localhost)?/+[^/?#]|memory://|s3://[^/@?#]+($|/))[
 
 @dataclass(frozen=True)
 class Storage:
-    """The object store, the index, and the folder for files.
+    """The object store, the index, and the folder for files."""
 
-    Attributes:
-        store: the URL of the object store, without a slash at its end.
-        stores: open stores, by their URLs.
-        endpoint: the URL of an S3 service other than AWS, or an empty text.
-    """
-
-    store: str
-    stores: dict[str, ObjectStore]
+    store: str  # the URL of the object store, without a slash at its end
+    stores: dict[str, ObjectStore]  # open stores, by their URLs
     index: str | Path
     folder: Path
-    endpoint: str = ""
+    endpoint: str = ""  # the URL of an S3 service other than AWS, or an empty text
 
     @property
     def in_folder(self) -> bool:
@@ -78,7 +72,7 @@ def storage_of(words: Namespace) -> Storage:
     if words.index:
         if in_memory and not is_in_memory(words.index):
             raise ValueError(
-                "The store is in memory and the index is not, so the index would list objects that "
+                "The store is in memory but the index is not, so the index would list objects that "
                 "are gone: leave out --index, or give another --store."
             )
         storage = replace(storage, index=words.index)

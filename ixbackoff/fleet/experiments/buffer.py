@@ -41,21 +41,14 @@ KINDS: dict[str, ClientKind[FreeSpace | WriteFile]] = kinds(WriteFile(), WriteFi
 
 
 class Buffered(NamedTuple):
-    """The results of one kind of producers.
-
-    Attributes:
-        files: the number of files that the consumer has read.
-        megabytes: their size, MB.
-        collisions: the number of writes that found the disk full.
-        outcome: the simulation; its load is the MB on the disk.
-    """
+    """The results of one kind of producers."""
 
     producers: int
     kind: str
-    files: int
-    megabytes: float
-    collisions: int
-    outcome: Outcome
+    files: int  # the number of files that the consumer has read
+    megabytes: float  # their size, MB
+    collisions: int  # the number of writes that found the disk full
+    outcome: Outcome  # the simulation; its load is the MB on the disk
 
     @property
     def rate(self) -> float:

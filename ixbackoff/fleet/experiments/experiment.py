@@ -151,10 +151,10 @@ def aligned(rows: Sequence[Cells]) -> str:
         ).rstrip()
         for line in lines
     ]
-    return "\n".join([over(groups, widths), *text] if any(groups) else text)
+    return "\n".join([line_of_groups(groups, widths), *text] if any(groups) else text)
 
 
-def over(groups: Sequence[str], widths: Sequence[int]) -> str:
+def line_of_groups(groups: Sequence[str], widths: Sequence[int]) -> str:
     """Return the line of the groups' names, each at the middle of its columns."""
     line, place = "", 0
     for column, (group, width) in enumerate(zip(groups, widths, strict=True)):

@@ -26,20 +26,13 @@ ITEM = 48
 
 
 class TableLine(NamedTuple):
-    """A step of the history, or the waits between two steps.
+    """A step of the history, or the waits between two steps."""
 
-    Attributes:
-        step: the number of the step; empty for waits.
-        who: the name of the program, if there are several.
-        said: the answer or the surprise.
-        strange: whether the step is a surprise.
-    """
-
-    step: str
-    who: str
+    step: str  # the number of the step; empty for waits
+    who: str  # the name of the program, if there are several
     what: str
-    said: str = ""
-    strange: bool = False
+    said: str = ""  # the answer or the surprise
+    strange: bool = False  # whether the step is a surprise
     changed: tuple[str, ...] = ()
 
 
@@ -137,7 +130,7 @@ def reason_of(wrong: AssertionError) -> str:
 
 
 def pictured(value: Any, name: str = "", depth: int = NESTED) -> dict[str, str]:
-    """Return the parts of a world as texts, by their places."""
+    """Return the parts of a world as texts, by names such as `shop.charges`."""
     parts = None if depth < 0 else parts_of(value, name)
     if parts is None:
         return {name or "world": short(value, ITEM)}
@@ -148,7 +141,7 @@ def pictured(value: Any, name: str = "", depth: int = NESTED) -> dict[str, str]:
 
 
 def parts_of(value: Any, name: str) -> dict[str, Any] | None:
-    """Return the fields or items of a value by their places; `None` to show it whole."""
+    """Return the fields or items of a value by name; `None` to show the value as one text."""
     kind: type[Any] = value.__class__
     if issubclass(kind, dict):
         return {f"{name}[{key_of(key)}]": item for key, item in value.items()}
