@@ -1,6 +1,6 @@
 """Calls of a decorated function, repeated while they fail, by one loop in a sync and async form.
 
-A call does the same as its program (`Backoff.program`), many times as fast; a law compares them.
+A call does the same as its program (`Backoff.program`), many times as fast; a test compares them.
 With a deadline, a budget, a stop or another interpreter it runs that program.
 """
 
@@ -178,8 +178,8 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
         except BaseException as failure:
             mine[0] = None
             try:  # `close` twice: see the comment in `interrupts`
-                gone = again is not None and again[3]()
-                ended(failure, called, k, waited, seconds is None, watched, gone)
+                was_cancelled = again is not None and again[3]()
+                ended(failure, called, k, waited, seconds is None, watched, was_cancelled)
             finally:
                 if watched is not None:
                     watched.close(failure)

@@ -183,9 +183,9 @@ class Requests(Rule):
         return f"tokens left, a retry costs {shown(self.cost)}"
 
 
-def thousandths(name: str, tokens: float, least: int, most: int, what: str = "tokens") -> int:
+def thousandths(name: str, tokens: float, least: int, most: int, unit: str = "tokens") -> int:
     """Return `tokens` in thousandths; the bounds `least` and `most` are in thousandths, too."""
-    return round(between(name, tokens, least / TOKEN, most / TOKEN, what) * TOKEN)
+    return round(between(name, tokens, least / TOKEN, most / TOKEN, unit) * TOKEN)
 
 
 def shown(thousandths: int) -> str:

@@ -41,6 +41,7 @@ T = TypeVar("T")
 
 @contextmanager
 def assigned(variable: ContextVar[T], value: T) -> Generator[None]:
+    """Set a context variable in this block, even if Ctrl-C strikes at its end."""
     before = variable.get()
     try:
         try:

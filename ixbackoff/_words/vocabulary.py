@@ -195,6 +195,7 @@ def in_line(seconds: float) -> Delay:
 
 
 def stands(command: Command[Any]) -> bool:
+    """Return whether a command is the wait of a try that stands in line at a gate."""
     return isinstance(command, Delay) and not command._rung
 
 

@@ -118,23 +118,23 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    words = parsed(arguments)
-    tuning = tuned(words.p99, words.clients, words.rate, words.outage)
+    args = parsed(arguments)
+    tuning = tuned(args.p99, args.clients, args.rate, args.outage)
     ladder = f"N{min(tuning.rungs, DEEPEST)}"
     if tuning.rungs <= DEEPEST:
-        print(f"ladder    at({ladder}): it waits for {words.outage:g} s at least")
+        print(f"ladder    at({ladder}): it waits for {args.outage:g} s at least")
     else:
         print(
-            f"ladder    {tuning.rungs} waits would be needed for {words.outage:g} s, and the "
+            f"ladder    {tuning.rungs} waits would be needed for {args.outage:g} s, and the "
             f"deepest ladder is {ladder}: its run ends before the outage, unless M is longer"
         )
     print(f"schedule  thain(timeout={tuning.timeout:g}, maximum={tuning.maximum:g})")
-    sample = sampled(partial(failing_rate, tuning, words.clients), words)
+    sample = sampled(partial(failing_rate, tuning, args.clients), args)
     measured = max(sample.results)
-    holds = measured <= words.rate * ROUNDED
+    holds = measured <= args.rate * ROUNDED
     print(
         f"check     {measured:.1f} failed requests/s at most during the outage, with "
-        f"{words.seeds} seeds; the service can take {words.rate:g}: "
+        f"{args.seeds} seeds; the service can take {args.rate:g}: "
         f"{'enough' if holds else 'too few'}"
     )
     return 0 if holds else FAILED

@@ -15,8 +15,8 @@ from re import Pattern
 
 from .filesystem import READ, is_own, lock
 
-AT = os.open in os.supports_dir_fd  # not on Windows
-OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+TAKES_FOLDERS = os.open in os.supports_dir_fd  # false on Windows
+OPEN_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 REPARSE_POINT = 0x400  # the attribute of Windows's links and junctions
 LINK = "It is a link, and the files behind it may be anybody's"
 
@@ -101,10 +101,10 @@ def own_folder(path: str | os.PathLike[str]) -> Generator[OwnFolder]:
 def opened(name: str, path: str, within: int | None) -> Generator[OwnFolder]:
     status = os.stat(name, dir_fd=within, follow_symlinks=False)
     check_own(status, path)
-    if not AT:
+    if not TAKES_FOLDERS:
         yield OwnFolder(path, None)
         return
-    descriptor = os.open(name, OPEN, dir_fd=within)
+    descriptor = os.open(name, OPEN_FOLDER, dir_fd=within)
     try:
         check_own(os.fstat(descriptor), path)
         yield OwnFolder(path, descriptor)

@@ -4,7 +4,7 @@ Lists of objects leave such uploads out, but the uploads cost money. The store l
 them, so this module sends the requests itself, signed by AWS's rule. An upload counts as abandoned
 
 - if a process of this user on this machine began an upload of the same key and died; or
-- if it is older than an upload with the current limits can be, and 15 minutes.
+- if it is older than any upload with the current limits can be, by more than 15 minutes.
 """
 
 from __future__ import annotations

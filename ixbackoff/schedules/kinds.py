@@ -114,7 +114,7 @@ class Fibonacci(Series):
     __slots__ = ("base",)
 
     def __init__(self, base: float = 1.0) -> None:
-        if not 0 < finite(base) * 20_000 < inf:
+        if not 0 < finite(base) * 20_000 < inf:  # the 20th Fibonacci number is 6765
             raise ValueError(f"Fibonacci({base!r}): give seconds above 0 for the first wait.")
         self.base: Final = finite(base)
 
@@ -152,7 +152,7 @@ class Listed(Series):
         if list(seconds) != sorted(seconds):
             raise ValueError(
                 f"Listed({list(given)!r}): a wait is never shorter than the one before: sort "
-                f"them, Listed({sorted(given)!r})."
+                f"them, and write Listed({sorted(given)!r})."
             )
         self.waits: Final = seconds
 

@@ -93,7 +93,7 @@ class Runs:
     _numbers: Counter[str] = field(default_factory=Counter[str])
     _arguments: dict[str, Arguments] = field(default_factory=dict[str, Arguments])
     _shown: set[str] = field(default_factory=set[str])
-    _performed: dict[str, None] = field(default_factory=dict[str, None])
+    _performed: dict[str, None] = field(default_factory=dict[str, None])  # in order
     _aborts: set[Abort] = field(default_factory=set[Abort])
 
     @property
@@ -102,7 +102,7 @@ class Runs:
 
     def open(self, engine: Engine[Row | Delay]) -> None:
         """Use this engine, and remove the files of ended runs."""
-        self.engine = engine  # performs the runs; `open` sets it
+        self.engine = engine
         sweep(self.home, engine.store.can_continue)
 
     def line(self, resource: Resource) -> SummaryLine:

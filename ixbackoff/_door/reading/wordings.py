@@ -163,7 +163,7 @@ def parse(message: str) -> tuple[Parsed, ...]:
     >>> one.kind, one.method, one.got, one.wanted
     ('argument', 'at', 'int', 'Rung[Never]')
     """
-    message = re.sub(r'(?<== )"[^"]*"', "...", " ".join(message.split()))  # defaults that are texts
+    message = re.sub(r'(?<== )"[^"]*"', "...", " ".join(message.split()))  # quoted default values
     found: list[Parsed] = []
     quotes = [quote for quote in WORDINGS if quote in message] or ['"']
     for kind, pattern in (one for quote in quotes for one in patterns(quote)):

@@ -45,7 +45,7 @@ THREE_WAITS = at(N3).retry(do(Get()).limit(TIMEOUT))
 
 
 class Remedy(NamedTuple):
-    """A remedy, combined with waits of the post: a budget or a breaker for each process."""
+    """A remedy, with waits of the crash experiment: a budget or a breaker for each process."""
 
     name: str
     waits: str  # the name of the waits: "fixed" or "exponential"

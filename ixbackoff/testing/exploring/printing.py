@@ -48,15 +48,16 @@ class StoryWalk(Walk):
     def act(self, machine: Machine, step: int | None, option: Option | None) -> None:
         self.add_waits()
         before, strand, begun = pictured(machine.world), machine.current, len(self.performed)
-        apart = isinstance(option, Occurrence) and option.kind != "pick"
-        what = str(option) if apart else short(strand.command)
+        # An occurrence is a step of its own, except a pick, which answers a command.
+        alone = isinstance(option, Occurrence) and option.kind != "pick"
+        what = str(option) if alone else short(strand.command)
         number = "again" if step is None else str(step)
-        who = "" if apart else self.who(machine)
+        who = "" if alone else self.who(machine)
         try:
             super().act(machine, step, option)
         finally:
-            said = "" if apart or option is None else str(option)
-            if not apart and len(self.performed) > begun:
+            said = "" if alone or option is None else str(option)
+            if not alone and len(self.performed) > begun:
                 said = outcome(option, said, self.performed[begun])
                 self.shown = begun + 1
             changed = differences(before, pictured(machine.world))
@@ -103,6 +104,7 @@ def outcome(option: Option | None, said: str, performed: Performed) -> str:
 
 
 def broken(scope: Scope, history: History, wrong: AssertionError, number: int) -> Broken:
+    """Run the history that ended with `wrong` again, and return the error that shows its table."""
     story = StoryWalk(scope, history)
     try:
         story.run()
@@ -135,8 +137,8 @@ def pictured(value: Any, name: str = "", depth: int = NESTED) -> dict[str, str]:
     if parts is None:
         return {name or "world": short(value, ITEM)}
     picture: dict[str, str] = {}
-    for place, part in parts.items():
-        picture |= pictured(part, place, depth - 1)
+    for path, part in parts.items():
+        picture |= pictured(part, path, depth - 1)
     return picture
 
 
@@ -160,5 +162,5 @@ def key_of(key: Any) -> str:
 
 
 def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    places = [place for place in before | after if before.get(place) != after.get(place)]
-    return [f"{p}: {before.get(p, 'nothing')} => {after.get(p, 'nothing')}" for p in places]
+    paths = [path for path in before | after if before.get(path) != after.get(path)]
+    return [f"{p}: {before.get(p, 'nothing')} => {after.get(p, 'nothing')}" for p in paths]
