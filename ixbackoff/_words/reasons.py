@@ -90,7 +90,9 @@ def story_note(story: Story, switched: str = "") -> StoryNote:
 def story(failure: BaseException) -> Story | None:
     """Return the story of the run that ended with `failure`; `None` if there is no such note.
 
-
+    >>> from ixbackoff import N2, Call, NotReady, at, call
+    >>> from ixbackoff.observing import story
+    >>> from ixbackoff.testing import Virtual, always
     >>> world = Virtual(Call.handled_by(always(NotReady())))
     >>> try:
     ...     at(N2).retry(call(print)).run(world.interpreter)
