@@ -7,19 +7,37 @@ its models mark them as retryable after a conflict of two requests, as S3 report
 
 from __future__ import annotations
 
-THROTTLING = {
-    *("BandwidthLimitExceeded", "EC2ThrottledException", "LimitExceededException"),
-    *("PriorRequestNotComplete", "ProvisionedThroughputExceededException"),
-    *("RequestLimitExceeded", "RequestThrottled", "RequestThrottledException", "SlowDown"),
-    *("ThrottledException", "Throttling", "ThrottlingException", "TooManyRequests"),
-    *("TooManyRequestsException", "TransactionInProgressException"),
-}
+THROTTLING = frozenset(
+    {
+        "BandwidthLimitExceeded",
+        "EC2ThrottledException",
+        "LimitExceededException",
+        "PriorRequestNotComplete",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "SlowDown",
+        "ThrottledException",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequests",
+        "TooManyRequestsException",
+        "TransactionInProgressException",
+    }
+)
 """The client sends too many requests, or asks for too much."""
 
-TRANSIENT = {
-    *("IDPCommunicationError", "OperationAborted", "ReplicatedWriteConflictException"),
-    *("RequestTimeout", "RequestTimeoutException", "RetryableConflictException"),
-}
+TRANSIENT = frozenset(
+    {
+        "IDPCommunicationError",
+        "OperationAborted",
+        "ReplicatedWriteConflictException",
+        "RequestTimeout",
+        "RequestTimeoutException",
+        "RetryableConflictException",
+    }
+)
 """A concurrent request, or a service on the way, made the request fail."""
 
 
