@@ -120,8 +120,8 @@ def time_around() -> Left | None:
 
 def in_time_around(after: After) -> After:
     """Return `after`, but with `None` for a wait that leaves the run around it no time to retry."""
-    left = time_around()
-    if left is None:
+    left = LEFT.get()
+    if left is None or left.over:
         return after
     left.late, refuses = "", left.refuses
 
