@@ -172,6 +172,8 @@ def under_load(results: Sequence[Sequence[Row]]) -> Picture:
         for number, name in enumerate(GUARDS)
     }
     shown = GUARDS | BOOKS
+    for number, name in enumerate(BOOKS, len(GUARDS)):
+        by_load[name] = Graph([], [], line_style(number))  # for the legend
     over_time = {
         name: by_second(smooth(recovery(guards, 0)), number)
         for number, (name, guards) in enumerate(shown.items())
@@ -181,7 +183,7 @@ def under_load(results: Sequence[Sequence[Row]]) -> Picture:
         Panel(label, by_load, x="load, times the capacity", limits=(0, 105)),
         Panel(label, over_time, outage=("the service is down", (60.0, 120.0)), limits=(0, 80)),
     ]
-    headline = "Throttles: three quarters under any load, and the recovery after an outage"
+    headline = "Throttles: three quarters of the capacity, and the recovery after an outage"
     return Picture(headline, [panels], inches=(11.0, 5.0), legend=4)
 
 
