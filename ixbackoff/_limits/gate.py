@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from .._words.checks import inf
 from .._words.commands import Misuse
 from .._words.failures import Crowded
+from .._words.vocabulary import Reserve
 from .breakers import SILENT
 from .deadlines import Expired, Limit, time_around
 
@@ -80,7 +81,10 @@ def checked_gates(name: str, given: Gate | Sequence[Gate]) -> tuple[Gate, ...]:
     for gate in gates:
         known: object = gate
         if not isinstance(known, Gate):
-            raise Misuse(f"{name}={known!r} is not a gate: give a Limiter(...) or another Gate.")
+            write = "give a Limiter(...) or another Gate"
+            if isinstance(known, Reserve):
+                write = "write do(effect).through(...), so that the row of the program has it"
+            raise Misuse(f"{name}={known!r} is not a gate: {write}.")
     return tuple(gates)
 
 
@@ -94,6 +98,11 @@ def deadline_of(limits: Sequence[Limit], now: float) -> float:
 def too_late(turn: float, now: float, until: float) -> Crowded:
     wait, left = turn - now, max(until - now, 0.0)
     return Crowded(wait, f"the turn of a try comes in {wait:g} s, and {left:g} s are left")
+
+
+def out_of_line(wait: float, longest: float) -> Crowded:
+    turn = f"the turn of a try comes in {wait:g} s"
+    return Crowded(wait, f"{turn}, and it stands in line for {longest:g} s at most")
 
 
 def heard(failure: BaseException) -> Exception | None:

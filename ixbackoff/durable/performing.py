@@ -39,7 +39,17 @@ from .._words.commands import (
 )
 from .._words.reasons import add_note
 from .._words.verdicts import Recorded, Verdict, attach, chooses, judge, raised_name, seconds_asked
-from .._words.vocabulary import CLOCK, PASSAGE, Delay, Now, Passage, Refused, Together, stands
+from .._words.vocabulary import (
+    CLOCK,
+    PASSAGE,
+    Delay,
+    Now,
+    Passage,
+    Refused,
+    Reserve,
+    Together,
+    stands,
+)
 from .codec import JSON, decode, encode, encode_failure, shown
 from .digests import digest_of
 from .journal import (
@@ -231,7 +241,7 @@ class Performer:
     def blocks(self, command: Any) -> bool:
         """Return whether the handler of a command may block its thread."""
         kind: type = command.__class__
-        if kind is Delay or (kind is Together and Together not in self.handlers):
+        if kind in (Delay, Reserve) or (kind is Together and Together not in self.handlers):
             return False
         return kind in (Now, Refused) or self.threads
 
@@ -278,7 +288,7 @@ class Performer:
 
     async def recorded(self, command: Any, line: Line) -> Any:
         if stands(command):
-            return await awaitable()(min(command.seconds, LONGEST_SLEEP))
+            return await self.stood(command, line)
         again = line.first_again()
         if command.__class__ is Delay:
             return await self.waited(command, line)
@@ -288,6 +298,16 @@ class Performer:
             entry = await self.keep_in_thread(line, self.outcome(command, line, again))
         else:
             entry = await self.keep_async(line, self.outcome_async(command, line, again))
+        return opened(entry, line)
+
+    async def stood(self, command: Any, line: Line) -> Any:
+        """Perform a command of a try in line, which is not recorded."""
+        if command.__class__ is Delay:
+            return await awaitable()(min(command.seconds, LONGEST_SLEEP))
+        if self.threads:
+            entry = await self.journal.in_thread(self.outcome(command, line, False))
+        else:
+            entry = await self.outcome_async(command, line, False)()
         return opened(entry, line)
 
     async def keep_async(self, line: Line, make: MakeAsync) -> Entry:

@@ -18,7 +18,7 @@ from .._meaning.steps import Guard, Guarded
 from .._words.checks import above_zero
 from .._words.commands import Misuse
 from .._words.rungs import Nat, Z
-from .._words.vocabulary import Delay, Log, Now, Pick, Throw
+from .._words.vocabulary import Delay, Log, Now, Pick, Reserve, Throw
 from .._writing.programs import Program
 from ..schedules.timings import Timing
 from .outcomes import Outcome, Second
@@ -58,8 +58,8 @@ class Outage(NamedTuple):
 
 
 def simulate(
-    program: Program[I, Z, A, E | Delay | Log | Now | Pick | Throw]
-    | Callable[[int], Program[I, Z, A, E | Delay | Log | Now | Pick | Throw]],
+    program: Program[I, Z, A, E | Delay | Log | Now | Pick | Reserve | Throw]
+    | Callable[[int], Program[I, Z, A, E | Delay | Log | Now | Pick | Reserve | Throw]],
     services: Served[E],
     *,
     clients: int | None = None,
@@ -152,8 +152,8 @@ def simulate(
 
 
 def simulate_many(
-    program: Program[I, Z, A, E | Delay | Log | Now | Pick | Throw]
-    | Callable[[int], Program[I, Z, A, E | Delay | Log | Now | Pick | Throw]],
+    program: Program[I, Z, A, E | Delay | Log | Now | Pick | Reserve | Throw]
+    | Callable[[int], Program[I, Z, A, E | Delay | Log | Now | Pick | Reserve | Throw]],
     services: Served[E],
     *,
     seeds: int | Iterable[int] = SEEDS,
@@ -202,7 +202,8 @@ def simulate_many(
     """
     given: object = program
     if isinstance(given, Ladder):
-        inside = [part.guard for part in parts(given) if isinstance(part, Guarded)]
+        guards = [part.guard for part in parts(given) if isinstance(part, Guarded)]
+        inside = [guard for guard in guards if not isinstance(guard, Reserve)]
         shared = given._defaults.budget, *(guards_of(given._defaults) or ()), *inside
         refuse_shared("The program", *shared)
     for name, make in ("budget", budget), ("breaker", breaker):
