@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from _thread import RLock  # threading's own; threading itself costs 5 ms to import
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, final
 
 from typing_extensions import override
@@ -121,6 +122,8 @@ class Limiter(Gate):
     def hear(self, failure: Exception | None, now: float, began: float) -> None:
         with self._lock:
             self._now = now
+            if failure is not None:
+                self.answer(failure)
             told, self._told = self._told, None
             if told is not None:
                 self._obey(told, now)
@@ -134,14 +137,17 @@ class Limiter(Gate):
 
     @override
     def answer(self, value: object) -> None:
-        headers: Any = getattr(value, "headers", None)
-        if hasattr(headers, "keys"):  # a mapping
-            self.learn(headers)
+        with suppress(Exception):  # of a property
+            for bearer in (value, getattr(value, "response", None)):  # of a failure
+                headers: Any = getattr(bearer, "headers", None)
+                if hasattr(headers, "keys"):  # a mapping
+                    self.learn(headers)
 
     def learn(self, headers: Mapping[str, str]) -> None:
         """Take what the headers of an answer say: `RateLimit`, `RateLimit-Policy` and older ones.
 
-        It is for a hook of a client whose functions do not return the answer itself.
+        It is for a hook of a client whose functions do not return the answer itself. Answers that
+        are returned, and those in failures, teach the limiter without it.
 
         >>> limiter = Limiter(line=60)
         >>> limiter.learn({"RateLimit": '"minute";r=0;t=30'})

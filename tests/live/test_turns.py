@@ -139,7 +139,8 @@ def test_async_handlers_share_the_turns(redis_port: int, database: str) -> None:
 def test_a_store_that_is_away_fails_the_try_and_the_ladder_decides(store: str) -> None:
     port = free_port()
     if store == "redis":
-        turns = turns_in_redis(redis.Redis(port=port, retry=None))
+        alone: dict[str, Any] = {"retry": None}
+        turns = turns_in_redis(redis.Redis(port=port, **alone))
     else:
         turns = turns_in_postgresql(partial(psycopg.connect, f"host=127.0.0.1 port={port}"))
     asked = list[int]()
