@@ -123,7 +123,9 @@ class Limiter(Gate):
         with self._lock:
             self._now = now
             if failure is not None:
-                self.answer(failure)
+                with suppress(Exception):  # of a property
+                    self.answer(failure)
+                    self.answer(getattr(failure, "response", None))
             told, self._told = self._told, None
             if told is not None:
                 self._obey(told, now)
@@ -137,11 +139,9 @@ class Limiter(Gate):
 
     @override
     def answer(self, value: object) -> None:
-        with suppress(Exception):  # of a property
-            for bearer in (value, getattr(value, "response", None)):  # of a failure
-                headers: Any = getattr(bearer, "headers", None)
-                if hasattr(headers, "keys"):  # a mapping
-                    self.learn(headers)
+        headers: Any = getattr(value, "headers", None)
+        if hasattr(headers, "keys"):  # a mapping
+            self.learn(headers)
 
     def learn(self, headers: Mapping[str, str]) -> None:
         """Take what the headers of an answer say: `RateLimit`, `RateLimit-Policy` and older ones.
