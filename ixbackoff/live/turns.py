@@ -20,7 +20,7 @@ local each, ahead, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV
 local own = math.max(tonumber(redis.call("GET", KEYS[1]) or now), now)
 local wait = math.max(own - ahead - now, 0)
 if wait <= longest then
-  local kept = math.ceil((own + each - now) * 1000)
+  local kept = math.max(math.ceil((own + each - now) * 1000), 1)
   redis.call("SET", KEYS[1], string.format("%.17g", own + each), "PX", kept)
 end
 return string.format("%.17g", wait)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from typing import Any
 
+import boto3  # type: ignore[import-untyped]
 import pytest
+from botocore.config import Config  # type: ignore[import-untyped]
 
 from ixbackoff import Limiter
 
 from ..support.clients.web import Client, raising_clients
 from ..support.servers.busy import Said, busy
-from .test_botocore import client as boto_client
-from .test_botocore import get
 
 USED_UP = {
     "RateLimit": (("RateLimit", '"a";r=0;t=30'),),
@@ -55,9 +56,14 @@ def test_a_policy_is_its_rate(client: Client) -> None:
 
 @pytest.mark.parametrize("kind", USED_UP)
 def test_a_quota_of_an_object_store(kind: str) -> None:
-    said = Said(503, headers=USED_UP[kind])
-    with busy(said) as server, boto_client(server.url) as store, pytest.raises(Exception) as caught:  # noqa: PT011
-        get(store)
+    alone = Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}, proxies={})
+    secrets = {"aws_access_key_id": "acorn", "aws_secret_access_key": "oak"}
+    with busy(Said(503, headers=USED_UP[kind])) as server:
+        store = boto3.client(
+            "s3", endpoint_url=server.url, region_name="us-east-1", config=alone, **secrets
+        )
+        with closing(store), pytest.raises(Exception) as caught:  # noqa: PT011
+            store.get_object(Bucket="nuts", Key="acorn")
     assert turns_after(caught.value)[0] > 25
 
 

@@ -101,6 +101,13 @@ class TestOneTurn:
         waits = [ask(turns, tries=1, line=60, burst=2) for _ in range(4)]
         assert waits == pytest.approx([0, 0, 1, 2], abs=0.2)
 
+    def test_extreme_rates(self, turns: Interpreter[Reserve]) -> None:
+        assert [ask(turns, tries=1e9, line=0) for _ in range(3)] == [0, 0, 0]
+        assert [ask(turns, tries=1e-3, per=1e9, line=0, burst=9) for _ in range(9)] == [0] * 9
+        with pytest.raises(Crowded) as caught:
+            ask(turns, tries=1e-3, per=1e9, line=1e9, burst=9)
+        assert caught.value.retry_after == pytest.approx(1e12)
+
     def test_names_have_turns_of_their_own(self, turns: Interpreter[Reserve]) -> None:
         ask(turns, tries=0.1, line=60)
         other = Reserve("'; DROP TABLE ixbackoff_turns --", 0.1, line=60)
