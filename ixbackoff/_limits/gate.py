@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from .._words.checks import inf
 from .._words.commands import Misuse
 from .._words.failures import Crowded
-from .._words.vocabulary import Reserve
 from .breakers import SILENT
 from .deadlines import Expired, Limit, time_around
 
@@ -81,9 +80,7 @@ def checked_gates(name: str, given: Gate | Sequence[Gate]) -> tuple[Gate, ...]:
     for gate in gates:
         known: object = gate
         if not isinstance(known, Gate):
-            write = "give a Limiter(...) or another Gate"
-            if isinstance(known, Reserve):
-                write = "write do(effect).through(...), so that the row of the program has it"
+            write = "give a Limiter(...) or another Gate, and a Reserve to do(effect).through"
             raise Misuse(f"{name}={known!r} is not a gate: {write}.")
     return tuple(gates)
 

@@ -240,10 +240,9 @@ LEAST, MOST = 1e-3, 1e9
 class Reserve(Command[float]):
     """A turn at a service that many processes ask: at most `tries` in `per` seconds, for all.
 
-    `do(effect).through(Reserve(...))` issues it before each try; its answer is the number of
-    seconds that the try then stands in line. A try whose turn would come after more than `line`
-    seconds, or after its deadline, fails with `Crowded` at once. The handler says where the turns
-    are: `turns_in_redis` and `turns_in_postgresql`, or `turns` for one process (`ixbackoff.live`).
+    `do(effect).through(Reserve(...))` issues it before each try, which then stands in line for the
+    seconds of the answer, or fails with `Crowded` at once, as with a `Limiter`. The handler decides
+    where the turns are: see `turns_in_redis` and others in `ixbackoff.live`.
 
     >>> from ixbackoff import N0, Call, at, call, do
     >>> from ixbackoff.testing import Virtual, always
@@ -253,14 +252,11 @@ class Reserve(Command[float]):
     ('page', [0.5, 0.5])
 
     Args:
-        name: the name of the service. All that reserve by one name have to give the same rate.
-        tries: the tries in `per` seconds.
-        per: the seconds, or a `timedelta`.
-        line: the longest time in line, in seconds or as a `timedelta`; 0 for no line.
-        burst: the tries that may go at once after a rest.
+        name: the name of the service. All that reserve by one name have to give the same rate. The
+            other arguments are those of `Limiter`, with the same bounds.
 
     Raises:
-        ValueError: a number is out of bounds, which are those of `Limiter`.
+        ValueError: a number is out of bounds.
     """
 
     __slots__ = ("name", "tries", "per", "line", "burst")

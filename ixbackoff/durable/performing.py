@@ -39,17 +39,7 @@ from .._words.commands import (
 )
 from .._words.reasons import add_note
 from .._words.verdicts import Recorded, Verdict, attach, chooses, judge, raised_name, seconds_asked
-from .._words.vocabulary import (
-    CLOCK,
-    PASSAGE,
-    Delay,
-    Now,
-    Passage,
-    Refused,
-    Reserve,
-    Together,
-    stands,
-)
+from .._words.vocabulary import CLOCK, PASSAGE, Delay, Now, Passage, Refused, Together, stands
 from .codec import JSON, decode, encode, encode_failure, shown
 from .digests import digest_of
 from .journal import (
@@ -241,9 +231,9 @@ class Performer:
     def blocks(self, command: Any) -> bool:
         """Return whether the handler of a command may block its thread."""
         kind: type = command.__class__
-        if kind in (Delay, Reserve) or (kind is Together and Together not in self.handlers):
+        if kind is Delay or (kind is Together and Together not in self.handlers):
             return False
-        return kind in (Now, Refused) or self.threads
+        return kind in (Now, Refused) or (self.threads and not stands(command))
 
     async def in_a_row(self, command: Any, stream: Stream, line: Line) -> Reached:
         """Perform a command and its successors in one thread, until one has to be awaited."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager as AsyncContextManager
+from contextlib import AbstractContextManager as ContextManager
 from typing import Any, Protocol
 
 from .._limits.deadlines import time_limit
@@ -13,6 +14,7 @@ from .._running.eventloops import now
 from .._words.commands import AsyncInterpreter, Interpreter
 from .._words.vocabulary import Reserve
 
+KEY = "ixbackoff:turns:"
 SCRIPT = """
 local time = redis.call("TIME")
 local now = time[1] + time[2] / 1e6
@@ -70,8 +72,8 @@ def turns_in_redis(client: Scripting) -> Interpreter[Reserve]:
     ask = client.register_script(SCRIPT)
 
     def handler(reserve: Reserve) -> float:
-        asked = Asked(reserve)
-        return asked.answer(ask(*asked.words))
+        name, *given = question(reserve).values()
+        return turn(reserve, given[-1], ask([KEY + name], given))
 
     return Reserve.handled_by(handler)
 
@@ -85,15 +87,13 @@ def turns_in_redis_async(client: Scripting) -> AsyncInterpreter[Reserve]:
     ask = client.register_script(SCRIPT)
 
     async def handler(reserve: Reserve) -> float:
-        asked = Asked(reserve)
-        return asked.answer(await ask(*asked.words))
+        name, *given = question(reserve).values()
+        return turn(reserve, given[-1], await ask([KEY + name], given))
 
     return Reserve.awaited_by(handler)
 
 
-def turns_in_postgresql(
-    connect: Callable[[], AbstractContextManager[Any]],
-) -> Interpreter[Reserve]:
+def turns_in_postgresql(connect: Callable[[], ContextManager[Any]]) -> Interpreter[Reserve]:
     """Make a handler of `Reserve` whose turns are in PostgreSQL, by the server's clock.
 
     A failure of the database fails the try. Create the table once; it has a row for each name:
@@ -108,16 +108,16 @@ def turns_in_postgresql(
     """
 
     def handler(reserve: Reserve) -> float:
-        asked = Asked(reserve)
+        given = question(reserve)
         with connect() as connection:
-            (wait,) = connection.execute(TURN, asked.values).fetchone()
-        return asked.answer(wait)
+            (wait,) = connection.execute(TURN, given).fetchone()
+        return turn(reserve, given["longest"], wait)
 
     return Reserve.handled_by(handler)
 
 
 def turns_in_postgresql_async(
-    connect: Callable[[], AbstractAsyncContextManager[Any]],
+    connect: Callable[[], AsyncContextManager[Any]],
 ) -> AsyncInterpreter[Reserve]:
     """Do what `turns_in_postgresql` does, for `run_async`, with connections that are awaited.
 
@@ -127,36 +127,25 @@ def turns_in_postgresql_async(
     """
 
     async def handler(reserve: Reserve) -> float:
-        asked = Asked(reserve)
+        given = question(reserve)
         async with connect() as connection:
-            (wait,) = await (await connection.execute(TURN, asked.values)).fetchone()
-        return asked.answer(wait)
+            (wait,) = await (await connection.execute(TURN, given)).fetchone()
+        return turn(reserve, given["longest"], wait)
 
     return Reserve.awaited_by(handler)
 
 
-class Asked:
-    """A question for a turn, which comes before the deadline of its try."""
+def question(reserve: Reserve) -> dict[str, Any]:
+    """Return the parameters of `TURN`, in the order of the arguments of `SCRIPT`."""
+    left, each = time_limit(), reserve.per / reserve.tries
+    longest = reserve.line if left is None else min(reserve.line, left)
+    ahead = (reserve.burst - 1) * each
+    return {"name": reserve.name, "each": each, "ahead": ahead, "longest": longest}
 
-    def __init__(self, reserve: Reserve) -> None:
-        self.line, left = reserve.line, time_limit()
-        self.longest = self.line if left is None else min(self.line, left)
-        each = reserve.per / reserve.tries
-        self.name, self.each, self.ahead = reserve.name, each, (reserve.burst - 1) * each
 
-    @property
-    def words(self) -> tuple[list[str], list[float]]:
-        """The keys and the arguments for Redis."""
-        return [f"ixbackoff:turns:{self.name}"], [self.each, self.ahead, self.longest]
-
-    @property
-    def values(self) -> Mapping[str, Any]:
-        """The parameters for PostgreSQL."""
-        return {name: getattr(self, name) for name in ("name", "each", "ahead", "longest")}
-
-    def answer(self, wait: Any) -> float:
-        seconds = float(wait)
-        if seconds > self.longest:
-            late = self.longest < self.line
-            raise too_late(seconds, 0.0, self.longest) if late else out_of_line(seconds, self.line)
+def turn(reserve: Reserve, longest: float, wait: Any) -> float:
+    seconds = float(wait)
+    if seconds <= longest:
         return seconds
+    late = longest < reserve.line
+    raise too_late(seconds, 0.0, longest) if late else out_of_line(seconds, longest)
