@@ -9,6 +9,7 @@ import time
 from collections.abc import Generator
 from contextlib import ExitStack, closing
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -17,7 +18,21 @@ import redis
 import redis.asyncio
 from psycopg_pool import AsyncConnectionPool
 
-from ixbackoff import N0, N1, Crowded, Interpreter, Reserve, at, call, do, is_transient
+from ixbackoff import (
+    N0,
+    N1,
+    N3,
+    Crowded,
+    Interpreter,
+    Program,
+    Reserve,
+    Z,
+    at,
+    call,
+    do,
+    is_transient,
+)
+from ixbackoff.durable import durable
 from ixbackoff.live import (
     live,
     live_async,
@@ -27,6 +42,7 @@ from ixbackoff.live import (
     turns_in_redis_async,
 )
 
+from ..support.durable.engines import Say, until, working
 from ..support.processes import Child
 from ..support.servers.ports import free_port
 from ..support.servers.postgresql import Server, roomy_postgresql
@@ -164,6 +180,40 @@ def test_a_missing_table_is_named(database: str) -> None:
         turns = turns_in_postgresql(lambda: connection)
         with pytest.raises(psycopg.errors.UndefinedTable, match="ixbackoff_turns"):
             ask(turns, tries=1, line=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_durable_runs_that_were_in_line_reserve_their_turns_anew(
+    how: str, redis_port: int, tmp_path: Path
+) -> None:
+    asked: list[tuple[float, int]] = []
+    handlers = Say.handled_by(lambda command: asked.append((time.monotonic(), int(command.what))))
+
+    @durable(name="page")
+    def page(number: int) -> Program[N3, Z, None, Any]:
+        reserve = Reserve(f"durable {how}", 20, line=60)
+        return at(N3).retry(do(Say(str(number))).through(reserve))
+
+    with redis.Redis(port=redis_port) as client:
+        turns = turns_in_redis(client)
+
+        async def awaited(reserve: Reserve) -> Any:
+            await asyncio.sleep(0)
+            return turns._handlers[Reserve](reserve)
+
+        interpreter: Any = live() | turns | handlers
+        if how == "async":
+            interpreter = live_async() | Reserve.awaited_by(awaited) | handlers
+        with working(tmp_path, interpreter, page) as engine:
+            for number in range(60):
+                engine.start_with_id(f"{number}", page, number)
+            until(lambda: len(asked) >= 10)
+        with working(tmp_path, interpreter, page) as engine:
+            runs = [engine.start_with_id(f"{number}", page, number) for number in range(60)]
+            assert [run.result() for run in runs] == [None] * 60
+    assert sorted(number for _, number in asked) == list(range(60))
+    assert rate_holds([at for at, _ in asked], 20, LATE)
 
 
 PROCESSES = 10
