@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
@@ -35,6 +35,9 @@ A = TypeVar("A")
 E = TypeVar("E")
 I = TypeVar("I", bound=Nat)  # noqa: E741
 
+Unserved: TypeAlias = Delay | Log | Now | Pick | Reserve | Throw
+"""The commands that need no service."""
+
 
 class Outage(NamedTuple):
     """An interval in which the services are stopped.
@@ -58,8 +61,7 @@ class Outage(NamedTuple):
 
 
 def simulate(
-    program: Program[I, Z, A, E | Delay | Log | Now | Pick | Reserve | Throw]
-    | Callable[[int], Program[I, Z, A, E | Delay | Log | Now | Pick | Reserve | Throw]],
+    program: Program[I, Z, A, E | Unserved] | Callable[[int], Program[I, Z, A, E | Unserved]],
     services: Served[E],
     *,
     clients: int | None = None,
@@ -91,7 +93,8 @@ def simulate(
 
     Args:
         program: the program, or a function from the number of a client to its program.
-        services: the services of its commands; `Delay`, `Log`, `Now`, `Pick` and `Throw` need none.
+        services: the services of its commands; `Delay`, `Log`, `Now`, `Pick`, `Reserve` and `Throw`
+            need none.
         clients: the number of clients, from the beginning to the end.
         arrivals: instead of `clients`, the mean number of clients that arrive per second, at random
             times and each for one run.
@@ -152,8 +155,7 @@ def simulate(
 
 
 def simulate_many(
-    program: Program[I, Z, A, E | Delay | Log | Now | Pick | Reserve | Throw]
-    | Callable[[int], Program[I, Z, A, E | Delay | Log | Now | Pick | Reserve | Throw]],
+    program: Program[I, Z, A, E | Unserved] | Callable[[int], Program[I, Z, A, E | Unserved]],
     services: Served[E],
     *,
     seeds: int | Iterable[int] = SEEDS,
