@@ -40,12 +40,7 @@ Unserved: TypeAlias = Delay | Log | Now | Pick | Reserve | Throw
 
 
 class Outage(NamedTuple):
-    """An interval in which the services are stopped.
-
-    Attributes:
-        start: the second at which it begins.
-        length: its length, seconds.
-    """
+    """An interval in which services are stopped: `length` seconds from the second `start` on."""
 
     start: float
     length: float
