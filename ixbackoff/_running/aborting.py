@@ -26,6 +26,10 @@ class Abort:
         if self.requested:
             self.request()
 
+    def forget(self, callback: Callable[[], object]) -> None:
+        with suppress(ValueError):  # it was called
+            self._callbacks.remove(callback)
+
     def request(self) -> None:
         self.requested = True
         while self._callbacks:

@@ -1,26 +1,34 @@
-"""Concurrent effects: in threads when a program runs, in tasks when it runs async."""
+"""Concurrent effects: their rules, and how threads and tasks answer them."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import copy_context
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from typing_extensions import override
+
 from .._limits.deadlines import time_limit
+from .._limits.events import Hedged
 from .._limits.forwarding import passed_on
 from .._limits.nesting import RUNNING, Mark, carries_mark, this_thread
-from .._limits.observers import events_of_parts
+from .._limits.observers import WATCHING, BranchNotifier, events_of_parts, with_command_events
 from .._meaning.chains import Chain, chain
 from .._meaning.semantics import part
 from .._meaning.steps import DoStep
 from .._words.commands import Misuse, Stream
 from .._words.failures import Predicate
-from .._words.vocabulary import CLOCK, Together
+from .._words.verdicts import asked_for, is_transient
+from .._words.vocabulary import CLOCK, Together, checked_copy
 from .aborting import ABORT, Abort
-from .eventloops import all_tasks
+from .eventloops import all_tasks, now
+from .sleeping import poll_async
 
 if TYPE_CHECKING:
     from threading import Event, Thread
+
+    from .._limits.hedges import Hedge
 
 __tracebackhide__ = True
 
@@ -34,11 +42,16 @@ class Aborted(BaseException):
 
 def branches(together: Together, ons: Sequence[list[Predicate] | None] = ()) -> list[Stream]:
     """Return the streams of the effects, each limited to the remaining time of the command."""
-    attempts = [chain(Chain, None, DoStep(effect)) for effect in together.effects]
-    within, pairs = time_limit(), zip(attempts, ons or [None] * len(attempts), strict=True)
-    if within is None:
-        return [part(attempt, mine) for attempt, mine in pairs]
-    return [timed(attempt, within, mine) for attempt, mine in pairs]
+    given, within = ons or [None] * len(together.effects), time_limit()
+    return [branch(together, place, within, mine) for place, mine in enumerate(given)]
+
+
+def branch(
+    together: Together, place: int, within: float | None, ons: list[Predicate] | None = None
+) -> Stream:
+    attempt = chain(Chain, None, DoStep(together.effects[place]))
+    stream = part(attempt, ons) if within is None else timed(attempt, within, ons)
+    return passed_on(stream, checked_copy) if together.copied else stream
 
 
 def timed(attempt: Chain, within: float, ons: list[Predicate] | None) -> Stream:
@@ -54,63 +67,233 @@ def timed(attempt: Chain, within: float, ons: list[Predicate] | None) -> Stream:
     return (yield from part(attempt, ons, limit))
 
 
-def in_threads(together: Together, answer: Answer) -> list[Any]:
-    """Answer each branch in a thread of its own.
+class AllOf:
+    """The rules of `all_of`: all answers, or the first failure, which ends the other effects.
 
-    When a branch fails, or on Ctrl-C, the others are aborted at their next command, or sooner if
-    their handler has registered a callback (`ABORT`). All threads have ended when this returns.
+    Attributes:
+        begun: the times at which the running effects began, by place.
+        over: whether the effects that still run have to end.
+        starts: the seconds after which each effect may begin.
     """
-    from threading import Event, Thread
 
-    streams, with_events = branches(together), events_of_parts()
-    answers: list[Any] = [None] * len(streams)
-    failures: list[BaseException] = []
-    over = [Event() for _ in streams]
-    abort, outer = Abort(), ABORT.get()
-    if outer is not None:
-        outer.on_request(abort.request)
+    def __init__(self, command: Together) -> None:
+        self.begun: dict[int, float] = {}
+        self.over = not command.effects
+        self.starts = [0.0] * len(command.effects)
+        self._command = command
+        self._within = time_limit()
+        self._answers: Any = [None] * len(command.effects)
+        self._left = len(command.effects)
+        self._failure: BaseException | None = None
 
-    @carries_mark
-    def work(place: int, stream: Stream) -> None:
-        mine = RUNNING.get()  # a retry in another context looks for it
-        this_thread().mark = mine
-        try:
-            answers[place] = answer(with_events(abortable(stream, failures)))
-        except BaseException as error:
-            failures.append(error)
-            abort.request()
-        finally:
-            over[place].set()
+    def begin(self, place: int, now: float) -> Stream | None:
+        """Return the stream of an effect that begins now; `None` if it does not begin."""
+        self.begun[place] = now
+        return branch(self._command, place, self._within)
 
-    def begin(place: int, stream: Stream) -> None:
-        ABORT.set(abort)
-        work(place, stream)
+    def end(self, place: int, answer: Any, failure: BaseException | None, now: float) -> bool:
+        """Take the end of an effect; return whether all are over now."""
+        del self.begun[place]
+        if not self.over:
+            self._left -= 1
+            self._take(place, answer, failure, now)
+        return self.over
 
-    threads = [
-        Thread(target=copy_context().run, args=(begin, place, stream), daemon=True)
-        for place, stream in enumerate(streams)
-    ]
+    def _take(self, place: int, answer: Any, failure: BaseException | None, now: float) -> None:  # noqa: ARG002
+        self._answers[place], self._failure = answer, failure
+        self.over = failure is not None or not self._left
+
+    def result(self) -> tuple[Any, BaseException | None]:
+        """Return the answer, and the failure."""
+        failure, self._failure = self._failure, None
+        return (None if failure else self._answers), failure
+
+
+class Race(AllOf):
+    """The rules of a hedge, whose second effect is a copy: the first answer ends the other.
+
+    A failure that is not transient ends the race, as an answer does. A transient one before the
+    copy began ends it, too: retries belong to the ladder. While the copy runs, it may still answer.
+    """
+
+    def __init__(self, command: Together) -> None:
+        super().__init__(command)
+        self.hedge: Hedge = command.hedge
+        slow = self.hedge.begin()
+        self.starts = [0.0] if slow is None else [0.0, slow]
+        self._watching = WATCHING.get()
+        self._first = self._after = 0.0
+
+    @override
+    def begin(self, place: int, now: float) -> Stream | None:
+        if not place:
+            self._first = now
+            return super().begin(place, now)
+        after = now - self._first
+        late = self._within is not None and after >= self._within
+        if self.over or 0 not in self.begun or late or not self.hedge.copy(now):
+            return None
+        self.begun[1], self._after = now, after
+        return branch(self._command, 1, self._within and self._within - after)
+
+    @override
+    def end(self, place: int, answer: Any, failure: BaseException | None, now: float) -> bool:
+        won = failure is None and place == 1
+        if not self.over and isinstance(failure, Exception | None):
+            self.hedge.hear(failure, now, self.begun[place], won)
+        return super().end(place, answer, failure, now)
+
+    @override
+    def _take(self, place: int, answer: Any, failure: BaseException | None, now: float) -> None:
+        before, self._failure, self._answers = self._failure, failure, answer
+        if failure is not None and passes(failure):
+            if before is not None and asked_for(before) >= asked_for(failure):
+                self._failure = before
+            if self.begun:
+                return
+        self.over = True
+        for begun in self.begun.values():
+            self.hedge.hear(None, now, begun)
+        if self._watching is not None and self._after:
+            run, notifier = self._watching
+            notifier.notify(Hedged(run, self._after, won=failure is None and place == 1))
+
+
+def passes(failure: BaseException) -> bool:
+    return isinstance(failure, Exception) and is_transient(failure)
+
+
+def rules_of(command: Together) -> AllOf:
+    return AllOf(command) if command.hedge is None else Race(command)
+
+
+def taken(rules: AllOf) -> Any:
+    answer, failure = rules.result()
     try:
-        for thread in threads:
-            thread.start()
-        wait_for(threads, over)
-    except BaseException as error:  # such as Ctrl-C
-        failures.insert(0, error)
-        abort.request()
-        wait_for(threads, over)
-    try:
-        check_none(failures)
+        if failure is not None:
+            raise failure
+        return answer
     finally:
-        failures.clear()
-    return answers
+        del failure  # break the cycle of exception, traceback and this frame
 
 
-def wait_for(threads: list[Thread], over: list[Event]) -> None:
+class Branch:
+    """A concurrent effect in a thread, with its events."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.abort, self._failures = Abort(), list[BaseException]()
+        watching = WATCHING.get()
+        self._events = None if watching is None else BranchNotifier(*watching)
+        self.stream = abortable(stream, self._failures)
+        if self._events is not None:
+            self.stream = with_command_events(self.stream, self._events.run, self._events)
+
+    def give_up(self, muted: bool) -> None:
+        """Abort the current command, or the next one; then, if `muted`, deliver no events."""
+        self._failures.append(Aborted())
+        self.abort.request()
+        if muted and self._events is not None:
+            self._events.give_up(self._failures[0])
+
+
+class InThreads:
+    """Effects that each have a thread of its own.
+
+    When all are over, or on Ctrl-C, those that still run are aborted at their next command, or
+    sooner if their handler has registered a callback (`ABORT`). The threads of an `all_of` have
+    ended when `run` returns. The loser of a hedge is not waited for; until its thread has ended, it
+    holds a token of the hedge, which bounds the number of such threads.
+    """
+
+    def __init__(self, command: Together, answer: Answer) -> None:
+        from queue import SimpleQueue
+
+        self.rules, self.hedge, self.answer = rules_of(command), command.hedge, answer
+        self.ended: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+        self.running: dict[int, Branch] = {}
+        self.threads: list[tuple[Thread, Event]] = []
+
+    def work(self, place: int, branch: Branch, over: Event) -> None:
+        answer: Any = None
+        failure: BaseException | None = None
+        try:
+            answer = in_thread(self.answer, branch.stream, branch.abort)
+        except BaseException as error:
+            failure = error
+        if self.running.pop(place, None) is None and self.hedge is not None:  # it was given up
+            self.hedge.lose(-1)
+        self.ended.put((place, answer, failure))
+        failure = None
+        over.set()
+
+    def start(self, place: int) -> None:
+        from threading import Event, Thread
+
+        stream = self.rules.begin(place, monotonic())
+        if stream is not None:
+            self.running[place], over = Branch(stream), Event()
+            given = (self.work, place, self.running[place], over)
+            thread = Thread(target=copy_context().run, args=given, daemon=True)
+            self.threads.append((thread, over))
+            thread.start()
+
+    def give_up(self) -> None:
+        for place in [*self.running]:
+            branch = self.running.pop(place, None)
+            if branch is not None:
+                if self.hedge is not None:
+                    self.hedge.lose(1)
+                branch.give_up(muted=self.hedge is not None)
+
+    def run(self) -> Any:
+        from queue import Empty
+
+        rules, failures, outer = self.rules, list[BaseException](), ABORT.get()
+        later = [after for after in rules.starts if after]
+        try:
+            for place in range(len(rules.starts) - len(later)):
+                self.start(place)
+            if outer is not None:
+                outer.on_request(self.give_up)
+            while not rules.over:
+                try:
+                    rules.end(*self.ended.get(timeout=later.pop() if later else None), monotonic())
+                except Empty:
+                    self.start(1)
+        except BaseException as error:  # such as Ctrl-C
+            failures.append(error)
+        try:
+            self.give_up()
+            if outer is not None:
+                outer.forget(self.give_up)
+            if self.hedge is None:
+                wait_for(self.threads)
+                found = [
+                    rules.result()[1],
+                    *[self.ended.get()[2] for _ in range(self.ended.qsize())],
+                ]
+                failures += [failure for failure in found if failure is not None]
+            check_none(failures)
+            return taken(rules)
+        finally:
+            failures.clear()
+
+
+@carries_mark
+def in_thread(answer: Answer, stream: Stream, abort: Abort) -> Any:
+    """Answer a stream in a new thread, inside the run of the context."""
+    ABORT.set(abort)
+    mine = RUNNING.get()  # a retry in another context looks for it
+    this_thread().mark = mine
+    return answer(stream)
+
+
+def wait_for(threads: list[tuple[Thread, Event]]) -> None:
     """Wait until all started threads have ended.
 
     `join` alone is not enough: a `join` that Ctrl-C interrupts marks the thread as ended.
     """
-    for thread, event in zip(threads, over, strict=True):
+    for thread, event in threads:
         if thread.ident is not None:
             event.wait()
             thread.join()
@@ -130,24 +313,6 @@ def abortable(stream: Stream, failures: list[BaseException]) -> Stream:
     return passed_on(stream, instead)
 
 
-async def in_tasks(together: Together, answer: AnswerAsync) -> list[Any]:
-    streams, with_events = branches(together), events_of_parts()
-    answers: list[Any] = [None] * len(streams)
-    failures: list[BaseException] = []
-    mark = RUNNING.get()
-
-    @carries_mark
-    async def work(place: int, stream: Stream, mine: Mark = mark) -> None:  # noqa: ARG001
-        answers[place] = await answer(with_events(stream))
-
-    try:
-        await all_tasks(work, streams, failures)
-        check_none(failures)
-    finally:
-        failures.clear()
-    return answers
-
-
 def check_none(failures: list[BaseException]) -> None:
     """Raise the first failure such as Ctrl-C, else the first failure, if there is one."""
     ordinary = (Exception, BaseExceptionGroup, Aborted)
@@ -158,3 +323,39 @@ def check_none(failures: list[BaseException]) -> None:
             raise failure
         finally:
             del failure  # break the cycle of exception, traceback and this frame
+
+
+class AllOver(Exception):
+    """Raised by a task to cancel those that still run."""
+
+
+async def in_tasks(command: Together, answer: AnswerAsync) -> Any:
+    """Answer each effect in a task of its own; cancel and await those that have to end."""
+    rules, with_events, mark = rules_of(command), events_of_parts(), RUNNING.get()
+    failures: list[BaseException] = []
+
+    @carries_mark
+    async def work(place: int, after: float, mine: Mark = mark) -> None:  # noqa: ARG001
+        if after:
+            await poll_async(after)
+        stream = rules.begin(place, now())
+        if stream is None:
+            return
+        value: Any = None
+        failure: Exception | None = None
+        try:
+            value = await answer(with_events(stream))
+        except Exception as error:
+            failure = error
+        try:
+            if rules.end(place, value, failure, now()):
+                raise AllOver
+        finally:
+            failure = None
+
+    try:
+        await all_tasks(work, rules.starts, failures)
+        check_none([failure for failure in failures if not isinstance(failure, AllOver)])
+        return taken(rules)
+    finally:
+        failures.clear()

@@ -6,14 +6,14 @@ from collections.abc import Generator
 from functools import lru_cache
 from typing import Any, Never, Self, TypeAlias, final
 
-from .commands import Command, Misuse
+from .commands import Command, Misuse, Repeatable, Stream
 from .reasons import Reason
 from .texts import printable
 
 INFO = 20  # logging.INFO; logging itself costs 16 ms to import
 
 
-class Download(Command[None]):
+class Download(Repeatable[None]):
     """A download of a URL into a file.
 
     The file appears when the download is complete.
@@ -58,7 +58,7 @@ class Upload(Command[None]):
         return f"Upload(path={self.path!r}, url={without_secrets(self.url)!r})"
 
 
-class Log(Command[None]):
+class Log(Repeatable[None]):
     """A message for the log.
 
     >>> Log("ready")
@@ -76,7 +76,7 @@ class Log(Command[None]):
         self.level = level
 
 
-class Throw(Command[Never]):
+class Throw(Repeatable[Never]):
     """A command that fails with `error`: a trace shows it, and a handler may answer otherwise.
 
     >>> Throw(LookupError("no such page"))
@@ -233,7 +233,7 @@ class Refused(Command[None]):
         self.refusal = refusal
 
 
-class Pick(Command[int]):
+class Pick(Repeatable[int]):
     """A random number of `range(count)`, as a command: a test can choose it, a replay repeats it.
 
     >>> from ixbackoff import N0, at
@@ -250,22 +250,59 @@ class Pick(Command[int]):
         self.count = count
 
 
-@final
-class Together(Command[list[Any]]):
+class Together(Command[Any]):
     """Concurrent effects; made by `all_of`. A run performs them itself, without a handler.
 
     Args:
         effects: the commands and attempts.
+        copied: whether they are inside of a hedge, so that each command has to be `Repeatable`.
     """
 
-    __slots__ = ("effects",)
+    __slots__ = ("effects", "copied")
     _answered_by_runs = True
+    hedge: Any = None
 
     def __init_subclass__(cls) -> None:
-        raise Misuse("Together has no kinds: all_of makes it.")
+        if cls.__module__ != __name__:
+            raise Misuse("Together has no kinds: all_of makes it.")
 
-    def __init__(self, effects: tuple[Any, ...]) -> None:
+    def __init__(self, effects: tuple[Any, ...], copied: bool = False) -> None:
         self.effects = effects
+        self.copied = copied
+
+
+@final
+class Twice(Together):
+    """An effect, and concurrently a copy of it if it is slow; made by `.hedged`.
+
+    Args:
+        effect: the command or the attempt.
+        hedge: the `Hedge`, which decides when it is slow, and whether there may be a copy.
+    """
+
+    __slots__ = ("hedge",)
+
+    def __init__(self, effect: Any, hedge: Any) -> None:
+        super().__init__((effect, effect), copied=True)
+        self.hedge = hedge
+
+
+def checked_copy(part: Any) -> Stream | None:
+    """Check a command or an effect in a hedge; return what to issue instead, `None` for itself."""
+    kind = part.__class__.__name__
+    if part is CLOCK or isinstance(part, Repeatable | Passage | Refused):
+        return None
+    if isinstance(part, Together) and part.hedge is None:
+        return None if part.copied else iter(Together(part.effects, copied=True))
+    if isinstance(part, Twice):
+        raise Misuse("A hedge inside a hedge would ask four times: leave out one of them.")
+    if kind in ("Limited", "Guarded", "Delay"):
+        raise Misuse("A limit, a breaker or a gate is around a hedge: write it after .hedged.")
+    instead = {"Call": "make it with read(...)", "CallAsync": "make it with read_async(...)"}
+    raise Misuse(
+        f"{kind} may not be issued twice: {instead.get(kind, 'derive it from Repeatable')} if a "
+        "copy does no harm, however late it is carried out."
+    )
 
 
 Standard: TypeAlias = Download | Upload | Delay | Log | Throw

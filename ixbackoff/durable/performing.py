@@ -231,7 +231,7 @@ class Performer:
     def blocks(self, command: Any) -> bool:
         """Return whether the handler of a command may block its thread."""
         kind: type = command.__class__
-        if kind is Delay or (kind is Together and Together not in self.handlers):
+        if kind is Delay or (issubclass(kind, Together) and Together not in self.handlers):
             return False
         return kind in (Now, Refused) or self.threads
 
@@ -282,7 +282,7 @@ class Performer:
         again = line.first_again()
         if command.__class__ is Delay:
             return await self.waited(command, line)
-        if command.__class__ is Together and Together not in self.handlers:
+        if isinstance(command, Together) and Together not in self.handlers:
             return await self.together(command, line, again)
         if self.blocks(command):
             entry = await self.keep_in_thread(line, self.outcome(command, line, again))
@@ -407,16 +407,17 @@ class Performer:
         return make
 
     async def together(self, command: Together, line: Line, again: bool) -> Any:
-        """Perform effects concurrently, each with its own entries."""
-        observed = events_of_parts()
+        """Perform effects concurrently, each with its own entries; of a hedge only the first."""
+        observed, many = events_of_parts(), None if command.hedge is None else 1
         effects: list[tuple[Stream, Line]] = []
         ons = [[*line.ons] for _ in command.effects]
-        for number, stream in enumerate(branches(command, ons)):
+        for number, stream in enumerate(branches(command, ons)[:many]):
             branch = Line(self.journal, f"{line.place}/{number}.", again)
             branch.ons = ons[number]
             effects.append((observed(self.replayed(stream, branch)), branch))
         try:
-            entry = line.entry(a=await self.all_answered(effects))
+            answers = await self.all_answered(effects)
+            entry = line.entry(a=answers if many is None else answers[0])
         except Exception as error:
             if error is self.over:
                 raise

@@ -1,6 +1,16 @@
 """Observers, which receive the events of programs, functions and blocks as they run."""
 
-from .._limits.events import Answered, Began, BreakerChanged, Ended, Event, Issued, Run, WaitBegan
+from .._limits.events import (
+    Answered,
+    Began,
+    BreakerChanged,
+    Ended,
+    Event,
+    Hedged,
+    Issued,
+    Run,
+    WaitBegan,
+)
 from .._limits.nesting import tries_so_far
 from .._limits.observers import Observer, observe, observed
 from .._words.arguments import explain_arguments
@@ -15,6 +25,7 @@ __all__ = [
     "BreakerChanged",
     "Ended",
     "Event",
+    "Hedged",
     "Issued",
     "Observer",
     "Reason",
@@ -36,6 +47,7 @@ for _public in (
     Began,
     BreakerChanged,
     Ended,
+    Hedged,
     Issued,
     Observer,
     Run,

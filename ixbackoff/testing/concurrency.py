@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from .._limits.deadlines import LEFT
 from .._limits.observers import events_of_parts
-from .._running.together import Aborted, branches
+from .._running.together import Aborted, rules_of, taken
 from .._words.commands import Command, Stream
 from .._words.vocabulary import Together
 
@@ -25,41 +25,49 @@ class Clock(Protocol):
     now: float
 
 
-def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any, list[Any]]:
+def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any, Any]:
     """Issue the commands of all branches, in the order of virtual time.
 
-    The first failure in that order ends the other branches, and the answers to their commands are
+    The branches that have to end before the others are ended, and the answers to their commands are
     dropped.
     """
-    streams = list(map(events_of_parts(), branches(together)))
-    contexts = [copy_context() for _ in streams]  # each stream has its own time limits
-    answers: list[Any] = [None] * len(streams)
+    rules, with_events = rules_of(together), events_of_parts()
+    running: dict[int, tuple[Stream, Context]] = {}  # each stream has its own time limits
     # the answer or failure of the current command of each branch, and its time of arrival
     queue: list[tuple[float, int, Any, BaseException | None]]
-    queue = [(world.now, place, None, None) for place in range(len(streams))]
+    queue = [(world.now + after, place, None, None) for place, after in enumerate(rules.starts)]
     answer: Any = None
     failure: BaseException | None = None
     try:
-        while queue:
+        while not rules.over:
             world.now, place, answer, failure = heappop(queue)
+            if place not in running:
+                begun = rules.begin(place, world.now)
+                if begun is None:
+                    continue
+                running[place] = with_events(begun), copy_context()
+            stream, context = running[place]
             try:
-                command = contexts[place].run(advanced, streams[place], answer, failure)
-                answer, failure = yield from outcome(command, contexts[place])
+                command = context.run(advanced, stream, answer, failure)
+                answer, failure = yield from outcome(command, context)
                 heappush(queue, (world.now, place, answer, failure))
+                continue
             except StopIteration as end:
-                answers[place] = end.value
-    except GeneratorExit:  # no command is answered any more
-        for stream in streams:
-            stream.close()
-        raise
-    except BaseException:
+                answer, failure = end.value, None
+            except GeneratorExit:  # no command is answered any more
+                for stream, _ in running.values():
+                    stream.close()
+                raise
+            except BaseException as error:
+                answer, failure = None, error
+            rules.end(place, answer, failure, world.now)
         for _, place in sorted(one[:2] for one in queue):
-            yield from ended(streams[place], contexts[place])
-        raise
+            if place in rules.begun:
+                yield from ended(*running[place])
+        return taken(rules)
     finally:
         queue.clear()
         failure = None
-    return answers
 
 
 def advanced(stream: Stream, answer: Any, failure: BaseException | None) -> Command[Any]:
