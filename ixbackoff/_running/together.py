@@ -268,11 +268,8 @@ class InThreads:
                 outer.forget(self.give_up)
             if self.hedge is None:
                 wait_for(self.threads)
-                found = [
-                    rules.result()[1],
-                    *[self.ended.get()[2] for _ in range(self.ended.qsize())],
-                ]
-                failures += [failure for failure in found if failure is not None]
+                failures += filter(None, [rules.result()[1]])
+                failures += filter(None, [self.ended.get()[2] for _ in range(self.ended.qsize())])
             check_none(failures)
             return taken(rules)
         finally:
@@ -355,7 +352,8 @@ async def in_tasks(command: Together, answer: AnswerAsync) -> Any:
 
     try:
         await all_tasks(work, rules.starts, failures)
-        check_none([failure for failure in failures if not isinstance(failure, AllOver)])
+        failures[:] = [failure for failure in failures if not isinstance(failure, AllOver)]
+        check_none(failures)
         return taken(rules)
     finally:
         failures.clear()

@@ -8,7 +8,7 @@ from typing import Any
 from ..._limits.deadlines import time_limit
 from ..._running.traces import Performed
 from ..._words.commands import Handler, Misuse, inherited
-from ..._words.vocabulary import CLOCK, Delay, Log, Now, Passage, Pick, Throw, Together
+from ..._words.vocabulary import CLOCK, Delay, Log, Now, Passage, Pick, Throw, Together, Twice
 from ...durable.journal import CURRENT, CurrentCommand
 from .breaking import Breaks, Broke
 from .history import Occurrence, Option, short
@@ -20,7 +20,7 @@ from .surprises import Surprise, copied
 
 __tracebackhide__ = True
 
-STANDARD = frozenset({Delay, Log, Now, Passage, Pick, Throw, Together})
+STANDARD = frozenset({Delay, Log, Now, Passage, Pick, Throw, Together, Twice})
 """The commands that need no handler in a model."""
 
 LONGEST = 10_000
@@ -107,7 +107,8 @@ class Machine:
     def turn(self) -> bool:
         """Continue to the next command that is a step of the history; false if all is over."""
         while True:
-            strand = self.current
+            strand, owner = self.current, self.owner
+            self.on_the_way, owner.late = (*self.on_the_way, *owner.late), ()
             if strand.pending is not None:
                 strand.deliver()
             elif strand.over:
@@ -154,7 +155,7 @@ class Machine:
             return False
         if kind in self.handlers:
             return True
-        if kind is Together:
+        if isinstance(command, Together):
             strand.now = max(self.now, strand.now)
             strand.fork(command)
             return False
