@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from ixbackoff import N0, Do, Hedge, Now, Repeatable, at, attempt, do
 from ixbackoff._meaning.steps import DoStep
-from ixbackoff._words.vocabulary import Twice
+from ixbackoff._words.vocabulary import Together
 from ixbackoff._writing.attempts import extended
 from ixbackoff.fleet import Events, Request, Service, Serving, simulate
 
@@ -111,7 +111,11 @@ class Measured(NamedTuple):
 def simulated(way: str, load: float, cancels: bool, seed: int) -> Measured:
     """Simulate one seed, in which requests arrive at `load` times the capacity."""
     service, hedge = Replicas(cancels=cancels), WAYS[way]()
-    ask = do(Get()) if hedge is None else extended(None, DoStep(Twice(do(Get()), hedge)))
+    ask = (
+        do(Get())
+        if hedge is None
+        else extended(None, DoStep(Together((do(Get()), do(Get())), True, hedge)))
+    )
     took: list[float] = []
 
     @attempt
@@ -127,10 +131,12 @@ def simulated(way: str, load: float, cancels: bool, seed: int) -> Measured:
     outcome = simulate(program, service.serves(Get), arrivals=rate, seconds=SECONDS, seed=seed)
     took.sort()
     ended = outcome.total(lambda second: second.well + second.gave_up)
-    at_share = [took[int(len(took) * share)] for share in (0.5, 0.99, 0.999)] if took else [9.9] * 3
     more = outcome.total(lambda second: second.asked) / ended - 1
     well = outcome.rate(lambda second: second.well, int(WITHOUT), int(SECONDS))
-    return Measured(*at_share, more, well)
+    p50, p99, p999 = (
+        took[int(len(took) * share)] if took else LIMIT for share in (0.5, 0.99, 0.999)
+    )
+    return Measured(p50, p99, p999, more, well)
 
 
 def one(given: tuple[str, float, bool, int]) -> Measured:

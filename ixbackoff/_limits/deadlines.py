@@ -207,7 +207,7 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     # The branches of `Together` count their time from their own start, so that the limit of the
     # whole ends them first and waits for their clean-ups; their own could be a moment earlier, and
     # the clean-ups would be cancelled.
-    counts = real and not isinstance(command, Together)
+    counts = real and command.__class__ is not Together
     current = Left(left, now + left if counts else None)
     try:
         LEFT.set(current)

@@ -294,7 +294,7 @@ def issued(command: Command[Any], run: Run, notifier: Notifier) -> Stream:
     begun = clock()
     try:
         notifier.notify(event)
-        if not isinstance(command, Together):
+        if command.__class__ is not Together:
             return (yield command)
         with assigned(WATCHING, (run, notifier)):
             return (yield command)

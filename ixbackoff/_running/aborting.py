@@ -26,10 +26,6 @@ class Abort:
         if self.requested:
             self.request()
 
-    def forget(self, callback: Callable[[], object]) -> None:
-        with suppress(ValueError):  # it was called
-            self._callbacks.remove(callback)
-
     def request(self) -> None:
         self.requested = True
         while self._callbacks:
@@ -39,6 +35,10 @@ class Abort:
 
 
 ABORT: ContextVar[Abort | None] = ContextVar("ixbackoff_abort", default=None)
+
+
+COPY: ContextVar[str] = ContextVar("ixbackoff_copy", default="")
+"""What the files of a handler are called beside those of the effect that it is a copy of."""
 
 
 def check_not_aborted() -> None:

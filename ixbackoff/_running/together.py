@@ -7,8 +7,6 @@ from contextvars import copy_context
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from typing_extensions import override
-
 from .._limits.deadlines import time_limit
 from .._limits.events import Hedged
 from .._limits.forwarding import passed_on
@@ -21,7 +19,7 @@ from .._words.commands import Misuse, Stream
 from .._words.failures import Predicate
 from .._words.verdicts import asked_for, is_transient
 from .._words.vocabulary import CLOCK, Together, checked_copy
-from .aborting import ABORT, Abort
+from .aborting import ABORT, COPY, Abort
 from .eventloops import all_tasks, now
 from .sleeping import poll_async
 
@@ -67,8 +65,12 @@ def timed(attempt: Chain, within: float, ons: list[Predicate] | None) -> Stream:
     return (yield from part(attempt, ons, limit))
 
 
-class AllOf:
-    """The rules of `all_of`: all answers, or the first failure, which ends the other effects.
+class Rules:
+    """The rules of concurrent effects: when each begins, and when all are over.
+
+    An `all_of` has all answers, or the first failure, which ends the other effects. A hedge has the
+    first answer. A failure that is not transient is an answer; so is a transient one before the
+    copy began, because retries belong to the ladder. While the copy runs, it may still answer.
 
     Attributes:
         begun: the times at which the running effects began, by place.
@@ -80,101 +82,63 @@ class AllOf:
         self.begun: dict[int, float] = {}
         self.over = not command.effects
         self.starts = [0.0] * len(command.effects)
-        self._command = command
-        self._within = time_limit()
         self._answers: Any = [None] * len(command.effects)
         self._left = len(command.effects)
         self._failure: BaseException | None = None
+        self._command, self._within, self._watching = command, time_limit(), WATCHING.get()
+        self._hedge: Hedge | None = command.hedge
+        self._first = self._after = 0.0
+        if self._hedge is not None:
+            slow = self._hedge.begin()
+            self.starts = [0.0] if slow is None else [0.0, slow]
 
     def begin(self, place: int, now: float) -> Stream | None:
         """Return the stream of an effect that begins now; `None` if it does not begin."""
+        within = self._within
+        if self._hedge is not None and place == 0:
+            self._first = now
+        elif self._hedge is not None:
+            after = now - self._first
+            late = within is not None and after >= within
+            if self.over or 0 not in self.begun or late or not self._hedge.copy(now):
+                return None
+            within, self._after = within and within - after, after
         self.begun[place] = now
-        return branch(self._command, place, self._within)
+        return branch(self._command, place, within)
 
     def end(self, place: int, answer: Any, failure: BaseException | None, now: float) -> bool:
         """Take the end of an effect; return whether all are over now."""
-        del self.begun[place]
-        if not self.over:
-            self._left -= 1
-            self._take(place, answer, failure, now)
-        return self.over
-
-    def _take(self, place: int, answer: Any, failure: BaseException | None, now: float) -> None:  # noqa: ARG002
-        self._answers[place], self._failure = answer, failure
-        self.over = failure is not None or not self._left
-
-    def result(self) -> tuple[Any, BaseException | None]:
-        """Return the answer, and the failure."""
-        failure, self._failure = self._failure, None
-        return (None if failure else self._answers), failure
-
-
-class Race(AllOf):
-    """The rules of a hedge, whose second effect is a copy: the first answer ends the other.
-
-    A failure that is not transient ends the race, as an answer does. A transient one before the
-    copy began ends it, too: retries belong to the ladder. While the copy runs, it may still answer.
-    """
-
-    def __init__(self, command: Together) -> None:
-        super().__init__(command)
-        self.hedge: Hedge = command.hedge
-        slow = self.hedge.begin()
-        self.starts = [0.0] if slow is None else [0.0, slow]
-        self._watching = WATCHING.get()
-        self._first = self._after = 0.0
-
-    @override
-    def begin(self, place: int, now: float) -> Stream | None:
-        if not place:
-            self._first = now
-            return super().begin(place, now)
-        after = now - self._first
-        late = self._within is not None and after >= self._within
-        if self.over or 0 not in self.begun or late or not self.hedge.copy(now):
-            return None
-        self.begun[1], self._after = now, after
-        return branch(self._command, 1, self._within and self._within - after)
-
-    @override
-    def end(self, place: int, answer: Any, failure: BaseException | None, now: float) -> bool:
+        began = self.begun.pop(place)
+        if self.over:
+            return True
+        self._left -= 1
+        if self._hedge is None:
+            self._answers[place], self._failure = answer, failure
+            self.over = failure is not None or not self._left
+            return self.over
         won = failure is None and place == 1
-        if not self.over and isinstance(failure, Exception | None):
-            self.hedge.hear(failure, now, self.begun[place], won)
-        return super().end(place, answer, failure, now)
-
-    @override
-    def _take(self, place: int, answer: Any, failure: BaseException | None, now: float) -> None:
+        self._hedge.hear(failure, now, began, won)
         before, self._failure, self._answers = self._failure, failure, answer
         if failure is not None and passes(failure):
             if before is not None and asked_for(before) >= asked_for(failure):
                 self._failure = before
             if self.begun:
-                return
+                return False
         self.over = True
-        for begun in self.begun.values():
-            self.hedge.hear(None, now, begun)
+        for began in self.begun.values():
+            self._hedge.hear(None, now, began)
         if self._watching is not None and self._after:
             run, notifier = self._watching
-            notifier.notify(Hedged(run, self._after, won=failure is None and place == 1))
+            notifier.notify(Hedged(run, self._after, won))
+        return True
+
+    def result(self) -> tuple[Any, BaseException | None]:
+        failure, self._failure = self._failure, None
+        return (None if failure else self._answers), failure
 
 
 def passes(failure: BaseException) -> bool:
     return isinstance(failure, Exception) and is_transient(failure)
-
-
-def rules_of(command: Together) -> AllOf:
-    return AllOf(command) if command.hedge is None else Race(command)
-
-
-def taken(rules: AllOf) -> Any:
-    answer, failure = rules.result()
-    try:
-        if failure is not None:
-            raise failure
-        return answer
-    finally:
-        del failure  # break the cycle of exception, traceback and this frame
 
 
 class Branch:
@@ -208,16 +172,22 @@ class InThreads:
     def __init__(self, command: Together, answer: Answer) -> None:
         from queue import SimpleQueue
 
-        self.rules, self.hedge, self.answer = rules_of(command), command.hedge, answer
+        self.rules, self.hedge, self.answer = Rules(command), command.hedge, answer
         self.ended: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
         self.running: dict[int, Branch] = {}
         self.threads: list[tuple[Thread, Event]] = []
 
+    @carries_mark
     def work(self, place: int, branch: Branch, over: Event) -> None:
+        ABORT.set(branch.abort)
+        if place and self.hedge is not None:
+            COPY.set(".2")
+        mine = RUNNING.get()  # a retry in another context looks for it
+        this_thread().mark = mine
         answer: Any = None
         failure: BaseException | None = None
         try:
-            answer = in_thread(self.answer, branch.stream, branch.abort)
+            answer = self.answer(branch.stream)
         except BaseException as error:
             failure = error
         if self.running.pop(place, None) is None and self.hedge is not None:  # it was given up
@@ -264,25 +234,16 @@ class InThreads:
             failures.append(error)
         try:
             self.give_up()
-            if outer is not None:
-                outer.forget(self.give_up)
+            answers, failure = rules.result()
+            failures += filter(None, [failure])
+            failure = None
             if self.hedge is None:
                 wait_for(self.threads)
-                failures += filter(None, [rules.result()[1]])
                 failures += filter(None, [self.ended.get()[2] for _ in range(self.ended.qsize())])
             check_none(failures)
-            return taken(rules)
+            return answers
         finally:
             failures.clear()
-
-
-@carries_mark
-def in_thread(answer: Answer, stream: Stream, abort: Abort) -> Any:
-    """Answer a stream in a new thread, inside the run of the context."""
-    ABORT.set(abort)
-    mine = RUNNING.get()  # a retry in another context looks for it
-    this_thread().mark = mine
-    return answer(stream)
 
 
 def wait_for(threads: list[tuple[Thread, Event]]) -> None:
@@ -328,12 +289,13 @@ class AllOver(Exception):
 
 async def in_tasks(command: Together, answer: AnswerAsync) -> Any:
     """Answer each effect in a task of its own; cancel and await those that have to end."""
-    rules, with_events, mark = rules_of(command), events_of_parts(), RUNNING.get()
+    rules, with_events, mark = Rules(command), events_of_parts(), RUNNING.get()
     failures: list[BaseException] = []
 
     @carries_mark
     async def work(place: int, after: float, mine: Mark = mark) -> None:  # noqa: ARG001
-        if after:
+        if after:  # only a copy begins later
+            COPY.set(".2")
             await poll_async(after)
         stream = rules.begin(place, now())
         if stream is None:
@@ -352,8 +314,12 @@ async def in_tasks(command: Together, answer: AnswerAsync) -> Any:
 
     try:
         await all_tasks(work, rules.starts, failures)
-        failures[:] = [failure for failure in failures if not isinstance(failure, AllOver)]
+        answers, failure = rules.result()
+        found = [failure, *failures]
+        failures[:] = [error for error in found if error and not isinstance(error, AllOver)]
+        failure = None
+        found.clear()
         check_none(failures)
-        return taken(rules)
+        return answers
     finally:
         failures.clear()

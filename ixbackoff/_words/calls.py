@@ -138,9 +138,6 @@ def read(function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs) -> Read
     >>> from ixbackoff.live import live
     >>> at(N0).do(do(read(len, "four")).hedged(Hedge())).run(live())
     4
-
-    Raises:
-        TypeError: `function` is not callable.
     """
     return Read(checked("read", function), args, tuple(kwargs.items()))
 
@@ -176,10 +173,7 @@ def read_async(
     return ReadAsync(checked("read_async", function), args, tuple(kwargs.items()))
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def checked(word: str, function: F) -> F:
+def checked(word: str, function: Callable[P, A]) -> Callable[P, A]:
     if not callable(function):
         kind = "coroutine function" if word.endswith("async") else "function"
         raise TypeError(f"{word}({function!r}): give a {kind}, and its arguments after it.")

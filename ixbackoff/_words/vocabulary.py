@@ -250,40 +250,25 @@ class Pick(Repeatable[int]):
         self.count = count
 
 
+@final
 class Together(Command[Any]):
-    """Concurrent effects; made by `all_of`. A run performs them itself, without a handler.
+    """Concurrent effects; made by `all_of` and `.hedged`. A run performs them, without a handler.
 
     Args:
         effects: the commands and attempts.
-        copied: whether they are inside of a hedge, so that each command has to be `Repeatable`.
+        copied: whether each command has to be `Repeatable`, because it is in a hedge.
+        hedge: the `Hedge`, if the second effect is a copy of the first.
     """
 
-    __slots__ = ("effects", "copied")
+    __slots__ = ("effects", "copied", "hedge")
     _answered_by_runs = True
-    hedge: Any = None
 
     def __init_subclass__(cls) -> None:
-        if cls.__module__ != __name__:
-            raise Misuse("Together has no kinds: all_of makes it.")
+        raise Misuse("Together has no kinds: all_of makes it.")
 
-    def __init__(self, effects: tuple[Any, ...], copied: bool = False) -> None:
+    def __init__(self, effects: tuple[Any, ...], copied: bool = False, hedge: Any = None) -> None:
         self.effects = effects
         self.copied = copied
-
-
-@final
-class Twice(Together):
-    """An effect, and concurrently a copy of it if it is slow; made by `.hedged`.
-
-    Args:
-        effect: the command or the attempt.
-        hedge: the `Hedge`, which decides when it is slow, and whether there may be a copy.
-    """
-
-    __slots__ = ("hedge",)
-
-    def __init__(self, effect: Any, hedge: Any) -> None:
-        super().__init__((effect, effect), copied=True)
         self.hedge = hedge
 
 
@@ -292,9 +277,9 @@ def checked_copy(part: Any) -> Stream | None:
     kind = part.__class__.__name__
     if part is CLOCK or isinstance(part, Repeatable | Passage | Refused):
         return None
-    if isinstance(part, Together) and part.hedge is None:
-        return None if part.copied else iter(Together(part.effects, copied=True))
-    if isinstance(part, Twice):
+    if isinstance(part, Together):
+        if part.hedge is None:
+            return None if part.copied else iter(Together(part.effects, copied=True))
         raise Misuse("A hedge inside a hedge would ask four times: leave out one of them.")
     if kind in ("Limited", "Guarded", "Delay"):
         raise Misuse("A limit, a breaker or a gate is around a hedge: write it after .hedged.")

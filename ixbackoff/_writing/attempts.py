@@ -37,7 +37,7 @@ from .._meaning.steps import (
 from .._words.commands import Command, Misuse, Repeatable, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, predicate
 from .._words.verdicts import is_transient
-from .._words.vocabulary import Delay, Now, Twice, checked_copy
+from .._words.vocabulary import Delay, Now, Together, checked_copy
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -214,9 +214,8 @@ class Attempt(Chain, Generic[E_co, A_co]):
     def hedged(self, hedge: Hedge) -> Attempt[Any, Any]:
         """Issue a second copy of a try that is slow, and take the first answer.
 
-        Each command has to be `Repeatable`. A limit, a breaker or a gate goes around a hedge. In
-        `run_async` the loser is cancelled, and awaited. In `run` each copy has a thread; the loser
-        is aborted, and not waited for. A durable run makes no copy.
+        Each command has to be `Repeatable`. The loser is cancelled and awaited in `run_async`; in
+        `run` each has a thread, and the loser is aborted. A durable run makes no copy.
 
         >>> from ixbackoff import N0, Hedge, at, do, read
         >>> from ixbackoff.live import live
@@ -234,7 +233,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         for part in parts(self):
             if isinstance(part, Command | Limited | Guarded):
                 checked_copy(part)
-        return extended(None, DoStep(Twice(self, hedge)))
+        return extended(None, DoStep(Together((self, self), True, hedge)))
 
     def __repr__(self) -> str:
         return f"<Attempt of {counted(len(self.steps()))}>"

@@ -33,5 +33,5 @@ def kinds_of(program: Ladder) -> Iterator[type]:
         kind: type = part.__class__
         if kind in (Limited, Guarded):
             yield Now
-        elif issubclass(kind, Command) and not issubclass(kind, Together):
+        elif issubclass(kind, Command) and kind is not Together:
             yield kind

@@ -231,7 +231,7 @@ class Performer:
     def blocks(self, command: Any) -> bool:
         """Return whether the handler of a command may block its thread."""
         kind: type = command.__class__
-        if kind is Delay or (issubclass(kind, Together) and Together not in self.handlers):
+        if kind is Delay or (kind is Together and Together not in self.handlers):
             return False
         return kind in (Now, Refused) or self.threads
 
@@ -282,7 +282,7 @@ class Performer:
         again = line.first_again()
         if command.__class__ is Delay:
             return await self.waited(command, line)
-        if isinstance(command, Together) and Together not in self.handlers:
+        if command.__class__ is Together and Together not in self.handlers:
             return await self.together(command, line, again)
         if self.blocks(command):
             entry = await self.keep_in_thread(line, self.outcome(command, line, again))

@@ -9,7 +9,7 @@ from typing import Any
 from .._limits.deadlines import LEFT, Limit
 from .._meaning.chains import Chain
 from .._meaning.machine import Task
-from .._running.together import Aborted, rules_of
+from .._running.together import Aborted, Rules
 from .._running.traces import Performed
 from .._words.commands import Command, Misuse, Stream
 from .._words.vocabulary import Together
@@ -107,7 +107,7 @@ class Join(Branches):
         self._environment = environment
         self._command = command
         self._begun = environment.events.now
-        self._rules = rules_of(command)
+        self._rules = Rules(command)
         self._failure: BaseException | None = None
         self._left = 1  # `begin` counts too: no branch ends before all have begun
         self._places: dict[Client, int] = {}

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from .._limits.deadlines import LEFT
 from .._limits.observers import events_of_parts
-from .._running.together import Aborted, rules_of, taken
+from .._running.together import Aborted, Rules
 from .._words.commands import Command, Stream
 from .._words.vocabulary import Together
 
@@ -31,7 +31,7 @@ def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any
     The branches that have to end before the others are ended, and the answers to their commands are
     dropped.
     """
-    rules, with_events = rules_of(together), events_of_parts()
+    rules, with_events = Rules(together), events_of_parts()
     running: dict[int, tuple[Stream, Context]] = {}  # each stream has its own time limits
     # the answer or failure of the current command of each branch, and its time of arrival
     queue: list[tuple[float, int, Any, BaseException | None]]
@@ -64,7 +64,10 @@ def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any
         for _, place in sorted(one[:2] for one in queue):
             if place in rules.begun:
                 yield from ended(*running[place])
-        return taken(rules)
+        answer, failure = rules.result()
+        if failure is not None:
+            raise failure
+        return answer
     finally:
         queue.clear()
         failure = None

@@ -8,7 +8,7 @@ from typing import Any
 from ..._limits.deadlines import time_limit
 from ..._running.traces import Performed
 from ..._words.commands import Handler, Misuse, inherited
-from ..._words.vocabulary import CLOCK, Delay, Log, Now, Passage, Pick, Throw, Together, Twice
+from ..._words.vocabulary import CLOCK, Delay, Log, Now, Passage, Pick, Throw, Together
 from ...durable.journal import CURRENT, CurrentCommand
 from .breaking import Breaks, Broke
 from .history import Occurrence, Option, short
@@ -20,7 +20,7 @@ from .surprises import Surprise, copied
 
 __tracebackhide__ = True
 
-STANDARD = frozenset({Delay, Log, Now, Passage, Pick, Throw, Together, Twice})
+STANDARD = frozenset({Delay, Log, Now, Passage, Pick, Throw, Together})
 """The commands that need no handler in a model."""
 
 LONGEST = 10_000
@@ -155,7 +155,7 @@ class Machine:
             return False
         if kind in self.handlers:
             return True
-        if isinstance(command, Together):
+        if kind is Together:
             strand.now = max(self.now, strand.now)
             strand.fork(command)
             return False

@@ -139,15 +139,15 @@ class Strand:
         while self.branches is not None:
             if self.result is None:
                 hedged = self.command.hedge is not None
-                self.result = (raced if hedged else of_all)(self.branches)
+                self.result = result_of(self.branches, hedged)
                 if self.result is None:
                     return
                 self.now = max(self.now, self.result[2])
                 going = [branch for branch in self.branches if not branch.over]
                 self.left = sorted(going, key=time_of)
                 if hedged:  # a request that is given up may be carried out later
-                    late = [one.command for one in going if one.pending is None]
-                    self.owner.late += tuple(command for command in late if command is not None)
+                    late = [one.command for one in going if one.command and not one.pending]
+                    self.owner.late += tuple(late)
             elif self.ending is not None:
                 if not self.ending.over:
                     return
@@ -214,24 +214,19 @@ class Strand:
         return known
 
 
-def of_all(branches: list[Strand]) -> Result | None:
-    """Return the answers of all branches, or the first failure; `None` if there is neither."""
-    for branch in branches:
-        if branch.failure is not None:
-            return None, branch.failure, branch.now
-    return (
-        ([one.value for one in branches], None, 0.0) if all(one.over for one in branches) else None
-    )
-
-
-def raced(copies: list[Strand]) -> Result | None:
-    """Return the answer or the failure of a hedge; `None` if a copy that runs may still answer."""
-    ended = [copy for copy in copies if copy.over]
-    for copy in ended:
-        if copy.failure is None or not passes(copy.failure):
-            return copy.value, copy.failure, copy.now
-    if not ended or any(copy.begun and not copy.over for copy in copies):
+def result_of(branches: list[Strand], hedged: bool) -> Result | None:
+    """Return the answers or the failure, as `Rules` has them; `None` if branches have to go on."""
+    ended = [branch for branch in branches if branch.over]
+    running = any(branch.begun or not hedged for branch in branches if not branch.over)
+    for one in ended:
+        if one.failure is not None and not (hedged and passes(one.failure)):
+            return None, one.failure, one.now
+        if hedged and one.failure is None:
+            return one.value, None, one.now
+    if running or not (ended or not hedged):
         return None
+    if not hedged:
+        return [branch.value for branch in branches], None, 0.0
     last = max(ended, key=lambda copy: asked_for(copy.failure))
     return None, last.failure, max(copy.now for copy in ended)
 
