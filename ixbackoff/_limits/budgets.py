@@ -147,12 +147,6 @@ class RetryBudget:
             self._rule.begin()
         return Account(self)
 
-    def pay(self, now: float) -> bool:
-        """Take the cost of a retry for a second copy; return `False` if too little is left."""
-        with self._lock:
-            self._rule.advance(now)
-            return self._rule.pay(TimeoutError()) is not None
-
     def __repr__(self) -> str:
         return f"<RetryBudget: {self.left:.13g} {self._rule}>"
 

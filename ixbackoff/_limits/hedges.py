@@ -12,7 +12,7 @@ from .._words.commands import Misuse
 from .._words.failures import NotReady
 from .._words.verdicts import asked_for, is_transient
 from .breakers import SILENT
-from .budgets import RetryBudget
+from .budgets import Account, RetryBudget
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -30,8 +30,7 @@ class Hedge:
     bounds the copies while the whole service is slow: a request adds `extra` tokens, and a copy
     takes one, as does a transient failure. After Retry-After there is no copy until then.
 
-    Use one hedge for each service, for all programs, threads and tasks that ask it. A hedge is
-    equal only to itself.
+    Use one hedge for each service, for all programs, threads and tasks that ask it.
 
     >>> from ixbackoff import N0, Call, at, do, read
     >>> from ixbackoff.testing import Virtual, answers, takes
@@ -95,7 +94,7 @@ class Hedge:
         with self._lock:
             if self._tokens - self._lost < 1.0 or now < self._opens:
                 return False
-            if self._budget is not None and not self._budget.pay(now):
+            if self._budget and not Account(self._budget).afford(TimeoutError(), now):
                 return False
             self._tokens -= 1.0
             self._copies += 1

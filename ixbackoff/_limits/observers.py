@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import time
 import warnings
-from _thread import RLock, allocate_lock
+from _thread import allocate_lock
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import BuiltinMethodType, MethodType
 from typing import Any, Final, Protocol, TypeAlias
-
-from typing_extensions import override
 
 from .._words.commands import Command, Misuse, Stream
 from .._words.places import StateList, placed
@@ -304,34 +302,6 @@ def issued(command: Command[Any], run: Run, notifier: Notifier) -> Stream:
     finally:
         notifier.notify(Answered(event, clock() - begun, failure))
         del failure  # break the cycle of exception, traceback and this frame
-
-
-class BranchNotifier(Notifier):
-    """Delivers the events of a hedged copy in a thread until it is given up: its run may end."""
-
-    def __init__(self, run: Run, around: Notifier) -> None:
-        super().__init__(around.observer)
-        self.run = run
-        self._open: list[tuple[Issued, float]] = []
-        self._lock = RLock()
-        self._over = False
-
-    @override
-    def notify(self, *events: Event) -> None:
-        with self._lock:
-            for event in () if self._over else events:
-                if isinstance(event, Issued):
-                    self._open.append((event, clock()))
-                elif isinstance(event, Answered):
-                    self._open = [pair for pair in self._open if pair[0] is not event.issued]
-                super().notify(event)
-
-    def give_up(self, failure: BaseException) -> None:
-        """Deliver the end of each command that is running, and no further event."""
-        with self._lock:
-            now = clock()
-            self.notify(*[Answered(issued, now - begun, failure) for issued, begun in self._open])
-            self._over = True
 
 
 def events_of_parts() -> Callable[[Stream], Stream]:

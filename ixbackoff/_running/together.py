@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from _thread import RLock
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import copy_context
+from queue import Empty, SimpleQueue
+from threading import Event as Signal
+from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from typing_extensions import override
+
 from .._limits.deadlines import time_limit
-from .._limits.events import Hedged
+from .._limits.events import Answered, Event, Hedged, Issued
 from .._limits.forwarding import passed_on
 from .._limits.nesting import RUNNING, Mark, carries_mark, this_thread
-from .._limits.observers import WATCHING, BranchNotifier, events_of_parts, with_command_events
+from .._limits.observers import WATCHING, Notifier, events_of_parts, with_command_events
 from .._meaning.chains import Chain, chain
 from .._meaning.semantics import part
 from .._meaning.steps import DoStep
@@ -24,8 +30,6 @@ from .eventloops import all_tasks, now
 from .sleeping import poll_async
 
 if TYPE_CHECKING:
-    from threading import Event, Thread
-
     from .._limits.hedges import Hedge
 
 __tracebackhide__ = True
@@ -68,9 +72,8 @@ def timed(attempt: Chain, within: float, ons: list[Predicate] | None) -> Stream:
 class Rules:
     """The rules of concurrent effects: when each begins, and when all are over.
 
-    An `all_of` has all answers, or the first failure, which ends the other effects. A hedge has the
-    first answer. A failure that is not transient is an answer; so is a transient one before the
-    copy began, because retries belong to the ladder. While the copy runs, it may still answer.
+    An `all_of` has all answers, or the first failure. A hedge has the first answer, or a failure
+    that is not transient, or was there before the copy began: retries belong to the ladder.
 
     Attributes:
         begun: the times at which the running effects began, by place.
@@ -141,44 +144,59 @@ def passes(failure: BaseException) -> bool:
     return isinstance(failure, Exception) and is_transient(failure)
 
 
-class Branch:
-    """A concurrent effect in a thread, with its events."""
+class Branch(Notifier):
+    """A concurrent effect in a thread, with its events until it is given up."""
 
     def __init__(self, stream: Stream) -> None:
         self.abort, self._failures = Abort(), list[BaseException]()
-        watching = WATCHING.get()
-        self._events = None if watching is None else BranchNotifier(*watching)
+        self._open: list[tuple[Issued, float]] = []
+        self._lock, self._muted = RLock(), False
         self.stream = abortable(stream, self._failures)
-        if self._events is not None:
-            self.stream = with_command_events(self.stream, self._events.run, self._events)
+        watching = WATCHING.get()
+        if watching is not None:
+            super().__init__(watching[1].observer)
+            self.stream = with_command_events(self.stream, watching[0], self)
 
-    def give_up(self, muted: bool) -> None:
-        """Abort the current command, or the next one; then, if `muted`, deliver no events."""
-        self._failures.append(Aborted())
+    @override
+    def notify(self, *events: Event) -> None:
+        with self._lock:
+            for event in () if self._muted else events:
+                if isinstance(event, Issued):
+                    self._open.append((event, monotonic()))
+                elif isinstance(event, Answered):
+                    self._open = [pair for pair in self._open if pair[0] is not event.issued]
+                super().notify(event)
+
+    def give_up(self, mute: bool) -> None:
+        """Abort the effect; with `mute`, deliver no event after that: the run may end before."""
+        failure = Aborted()
+        self._failures.append(failure)
         self.abort.request()
-        if muted and self._events is not None:
-            self._events.give_up(self._failures[0])
+        if mute:
+            with self._lock:
+                now = monotonic()
+                self.notify(
+                    *[Answered(issued, now - begun, failure) for issued, begun in self._open]
+                )
+                self._muted = True
 
 
 class InThreads:
     """Effects that each have a thread of its own.
 
-    When all are over, or on Ctrl-C, those that still run are aborted at their next command, or
-    sooner if their handler has registered a callback (`ABORT`). The threads of an `all_of` have
-    ended when `run` returns. The loser of a hedge is not waited for; until its thread has ended, it
-    holds a token of the hedge, which bounds the number of such threads.
+    When all are over, or on Ctrl-C, the others are aborted at their next command, or sooner if
+    their handler has registered a callback (`ABORT`). `run` waits for the threads of an `all_of`,
+    but not for the loser of a hedge, which holds a token of the hedge until it has ended.
     """
 
     def __init__(self, command: Together, answer: Answer) -> None:
-        from queue import SimpleQueue
-
         self.rules, self.hedge, self.answer = Rules(command), command.hedge, answer
         self.ended: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
         self.running: dict[int, Branch] = {}
-        self.threads: list[tuple[Thread, Event]] = []
+        self.threads: list[tuple[Thread, Signal]] = []
 
     @carries_mark
-    def work(self, place: int, branch: Branch, over: Event) -> None:
+    def work(self, place: int, branch: Branch, over: Signal) -> None:
         ABORT.set(branch.abort)
         if place and self.hedge is not None:
             COPY.set(".2")
@@ -197,11 +215,9 @@ class InThreads:
         over.set()
 
     def start(self, place: int) -> None:
-        from threading import Event, Thread
-
         stream = self.rules.begin(place, monotonic())
         if stream is not None:
-            self.running[place], over = Branch(stream), Event()
+            self.running[place], over = Branch(stream), Signal()
             given = (self.work, place, self.running[place], over)
             thread = Thread(target=copy_context().run, args=given, daemon=True)
             self.threads.append((thread, over))
@@ -213,11 +229,9 @@ class InThreads:
             if branch is not None:
                 if self.hedge is not None:
                     self.hedge.lose(1)
-                branch.give_up(muted=self.hedge is not None)
+                branch.give_up(mute=self.hedge is not None)
 
     def run(self) -> Any:
-        from queue import Empty
-
         rules, failures, outer = self.rules, list[BaseException](), ABORT.get()
         later = [after for after in rules.starts if after]
         try:
@@ -246,7 +260,7 @@ class InThreads:
             failures.clear()
 
 
-def wait_for(threads: list[tuple[Thread, Event]]) -> None:
+def wait_for(threads: list[tuple[Thread, Signal]]) -> None:
     """Wait until all started threads have ended.
 
     `join` alone is not enough: a `join` that Ctrl-C interrupts marks the thread as ended.

@@ -42,21 +42,8 @@ __all__ = [
 ]
 
 explain_arguments(globals(), ("observe", "observed", "story"))
-for _public in (
-    Answered,
-    Began,
-    BreakerChanged,
-    Ended,
-    Hedged,
-    Issued,
-    Observer,
-    Run,
-    Story,
-    WaitBegan,
-    observe,
-    observed,
-    story,
-    tries_so_far,
-):  # or a traceback would say ixbackoff._limits.events.Began
-    _public.__module__ = __name__
+# or a traceback would say ixbackoff._limits.events.Began
+for _public in [globals()[_name] for _name in __all__]:
+    if str(getattr(_public, "__module__", "")).startswith("ixbackoff._"):
+        _public.__module__ = __name__
 del _public

@@ -19,7 +19,7 @@ def sentence_of_an_overload(parsed: Parsed) -> Explanation | None:
     if parsed.argument.startswith("it_is_open"):
         return open_program(None)
     if parsed.argument.startswith("a_command_in_it_is_not"):
-        return not_repeatable()
+        return NOT_REPEATABLE
     if parsed.argument.startswith("only_retry_resume"):
         return without_end(f".{parsed.method}()" if parsed.method else "this step")
     return None
@@ -28,7 +28,7 @@ def sentence_of_an_overload(parsed: Parsed) -> Explanation | None:
 def wrong_self(parsed: Parsed) -> Explanation | None:
     """Explain the same mistakes for ty and pyrefly, which name the type of the program instead."""
     if parsed.kind == "argument" and parsed.wanted.startswith("Attempt[Repeatable["):
-        return not_repeatable()
+        return NOT_REPEATABLE
     if parsed.kind != "argument" or not is_program(parsed.got) or not is_program(parsed.wanted):
         return None
     ends = split(parsed.got).inner[1]
@@ -42,13 +42,12 @@ def wrong_self(parsed: Parsed) -> Explanation | None:
     return None
 
 
-def not_repeatable() -> Explanation:
-    return Explanation(
-        "not-repeatable",
-        "A hedge may issue each command twice, but a command here is not Repeatable.",
-        "If a second copy does no harm, derive the command from Repeatable, or make it with "
-        "read(...). Write other commands, limits, breakers and gates after .hedged(...).",
-    )
+NOT_REPEATABLE = Explanation(
+    "not-repeatable",
+    "A hedge may issue each command twice, but a command here is not Repeatable.",
+    "If a second copy does no harm, derive the command from Repeatable, or make it with "
+    "read(...). Write other commands, limits, breakers and gates after .hedged(...).",
+)
 
 
 def uncertain(parsed: Parsed) -> Explanation | None:

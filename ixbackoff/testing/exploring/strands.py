@@ -217,16 +217,15 @@ class Strand:
 def result_of(branches: list[Strand], hedged: bool) -> Result | None:
     """Return the answers or the failure, as `Rules` has them; `None` if branches have to go on."""
     ended = [branch for branch in branches if branch.over]
-    running = any(branch.begun or not hedged for branch in branches if not branch.over)
     for one in ended:
-        if one.failure is not None and not (hedged and passes(one.failure)):
-            return None, one.failure, one.now
-        if hedged and one.failure is None:
-            return one.value, None, one.now
-    if running or not (ended or not hedged):
-        return None
+        failed = one.failure is not None
+        if hedged != failed or (hedged and one.failure and not passes(one.failure)):
+            return one.value, one.failure, one.now
     if not hedged:
-        return [branch.value for branch in branches], None, 0.0
+        over = len(ended) == len(branches)
+        return ([one.value for one in branches], None, 0.0) if over else None
+    if not ended or any(branch.begun and not branch.over for branch in branches):
+        return None
     last = max(ended, key=lambda copy: asked_for(copy.failure))
     return None, last.failure, max(copy.now for copy in ended)
 
