@@ -1,6 +1,6 @@
 """Calls of a decorated function, repeated while they fail, by one loop in a sync and async form.
 
-A call does the same as its program (`Backoff.program`), many times as fast; a law compares them.
+A call does the same as its program (`Backoff.program`), many times as fast; a test compares them.
 With a deadline, a budget, a stop or another interpreter it runs that program.
 """
 
@@ -25,7 +25,14 @@ from .._limits.nesting import (
 )
 from .._limits.observers import LOOK, SWAPPED, Observer
 from .._running.logs import WARNING, default_logger, log_wait
-from .._running.sleeping import LONGEST_SLEEP, SWITCHES, awaitable, blocking
+from .._running.sleeping import (
+    BLOCKING,
+    LONGEST_SLEEP,
+    SWITCHES,
+    awaitable,
+    blocking_sleep,
+    short_sleep,
+)
 from .._words.commands import is_coroutine_function, raisable
 from ..schedules.timings import After
 from .answering import OTHERS
@@ -37,7 +44,7 @@ from .watching import Watched
 
 __tracebackhide__ = True
 
-running, run_in, here = RUNNING.get, RUNNING.set, HERE
+current_mark, set_mark, here = RUNNING.get, RUNNING.set, HERE
 
 
 def caller(backoff: Any, function: Any) -> Any:
@@ -49,9 +56,9 @@ def caller(backoff: Any, function: Any) -> Any:
     return caller_sync(called, swapped)
 
 
-# The two loops differ in `await`, and in the two results of a plain function only: a coroutine, and
-# a StopIteration. Their state is in local variables: in an object, a retry takes a fifth
-# longer. What a first try does not need is made at the first failure (`again`).
+# The two loops differ in `await`, and in two outcomes that only a plain function has: a coroutine
+# and a StopIteration. Their state is in local variables: in an object, a retry takes a fifth
+# longer. Objects that a first try does not need are made at the first failure (`again`).
 #
 # A call at N0 leaves the mark of the context alone, or it would hide the run around it. Any other
 # call marks the context before each try, unless its mark is still there: an observer, a signal
@@ -68,7 +75,7 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
         except AttributeError:
             thread = new_thread()
         watched: Watched | None = None
-        if swapped or running()[0] is not None or thread.mark[0] is not None or thread.awaits:
+        if swapped or current_mark()[0] is not None or thread.mark[0] is not None or thread.awaits:
             outer, watched = around(called, swapped, thread, args, kwargs)
             if outer is not None:
                 return by_program(called, args, kwargs, outer)
@@ -80,7 +87,7 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
             if watched is not None:
                 watched.begin()
             if marked is not None:
-                run_in(mine)
+                set_mark(mine)
                 thread.mark = mine
             while True:
                 try:
@@ -101,8 +108,7 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
                         report_wait(seconds, failure, called, k, watched)
                     mine[0] = None
-                sleep = blocking() if SWITCHES else sleep
-                sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
+                (blocking_sleep if SWITCHES or seconds >= BLOCKING else sleep)(seconds)
                 mine[1] = k = k + 1
                 waited += seconds
                 if watched is not None or thread.mark is not mine:
@@ -122,7 +128,7 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
 def begin_retry(mine: Mark, watched: Watched | None, k: int, waited: float) -> Mark:
     if watched is not None:
         watched.retry(k, waited)
-    run_in(mine)
+    set_mark(mine)
     return mine
 
 
@@ -136,7 +142,7 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
         except AttributeError:
             thread = new_thread()
         watched: Watched | None = None
-        if swapped or running()[0] is not None or thread.mark[0] is not None:
+        if swapped or current_mark()[0] is not None or thread.mark[0] is not None:
             outer, watched = around(called, swapped, thread, args, kwargs, sync=False)
             if outer is not None:
                 return await by_program_async(called, args, kwargs, outer)
@@ -148,7 +154,7 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
             if watched is not None:
                 watched.begin()
             if marked is not None:
-                run_in(mine)
+                set_mark(mine)
                 thread.awaits = True
             while True:
                 try:
@@ -169,17 +175,18 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
                         report_wait(seconds, failure, called, k, watched)
                     mine[0] = None
-                sleep = awaitable() if SWITCHES else sleep
+                if SWITCHES:
+                    sleep = awaitable()
                 await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                 mine[1] = k = k + 1
                 waited += seconds
-                if watched is not None or running() is not mine:
+                if watched is not None or current_mark() is not mine:
                     begin_retry(mine, watched, k, waited)
         except BaseException as failure:
             mine[0] = None
             try:  # `close` twice: see the comment in `interrupts`
-                gone = again is not None and again[3]()
-                ended(failure, called, k, waited, seconds is None, watched, gone)
+                was_cancelled = again is not None and again[3]()
+                ended(failure, called, k, waited, seconds is None, watched, was_cancelled)
             finally:
                 if watched is not None:
                     watched.close(failure)
@@ -190,7 +197,7 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
 
 def in_thread(descent: Callable[[], After]) -> tuple[After, Any, Any]:
     """Return what a call needs from its first failure on, in a thread."""
-    return in_time_around(descent()), blocking(), default_logger()
+    return in_time_around(descent()), short_sleep(), default_logger()
 
 
 def in_task(descent: Callable[[], After], failure: Exception) -> tuple[After, Any, Any, Any]:
@@ -232,12 +239,12 @@ def around(
     """Decide how a call runs.
 
     Returns:
-        1. the outer run, because of which the call gets a single try; `called`, if the call runs as
-           a program; else `None`;
+        1. the outer run, which limits the call to a single try; or `called`, if the call runs as a
+           program; else `None`;
         2. the watcher of the call, if it is observed.
     """
     if called.top and (
-        running()[0] is not None or thread.mark[0] is not None or (sync and thread.awaits)
+        current_mark()[0] is not None or thread.mark[0] is not None or (sync and thread.awaits)
     ):
         outer = check_alone(called, once=True)
         if outer is not None:

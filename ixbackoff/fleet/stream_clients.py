@@ -110,22 +110,22 @@ class Join(Branches):
         self._rules = Rules(command)
         self._failure: BaseException | None = None
         self._left = 1  # `begin` counts too: no branch ends before all have begun
-        self._places: dict[Client, int] = {}
+        self._running: dict[Client, int] = {}
 
     def begin(self) -> None:
-        for place, after in enumerate(self._rules.starts):
+        for index, after in enumerate(self._rules.starts):
             if after:
-                self._environment.events.after(after, self._start, place)
+                self._environment.events.after(after, self._start, index)
             elif not self._rules.over:
-                self._start(place)
+                self._start(index)
         self._one_less()
 
-    def _start(self, place: int) -> None:
+    def _start(self, index: int) -> None:
         environment = self._environment
-        stream = None if self._rules.over else self._rules.begin(place, environment.events.now)
+        stream = None if self._rules.over else self._rules.begin(index, environment.events.now)
         if stream is not None:
             branch = Client(environment, self._client.number, stream.__iter__, self._ended)
-            self._places[branch] = place
+            self._running[branch] = index
             self._left += 1
             branch.begin()
 
@@ -136,18 +136,18 @@ class Join(Branches):
             self._end_others()
 
     def _end_others(self) -> None:
-        for branch in [*self._places]:
-            if branch in self._places:
+        for branch in [*self._running]:
+            if branch in self._running:
                 branch.end(Aborted())
 
     def close(self) -> None:
         self._rules.over = True
-        for branch in self._places:
+        for branch in self._running:
             branch.close()
 
     def _ended(self, branch: Client, answer: Any, failure: BaseException | None) -> None:
-        place, over = self._places.pop(branch), self._rules.over
-        if self._rules.end(place, answer, failure, self._environment.events.now) and not over:
+        index, over = self._running.pop(branch), self._rules.over
+        if self._rules.end(index, answer, failure, self._environment.events.now) and not over:
             self._end_others()
         self._one_less()
 

@@ -35,22 +35,22 @@ def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any
     running: dict[int, tuple[Stream, Context]] = {}  # each stream has its own time limits
     # the answer or failure of the current command of each branch, and its time of arrival
     queue: list[tuple[float, int, Any, BaseException | None]]
-    queue = [(world.now + after, place, None, None) for place, after in enumerate(rules.starts)]
+    queue = [(world.now + after, index, None, None) for index, after in enumerate(rules.starts)]
     answer: Any = None
     failure: BaseException | None = None
     try:
         while not rules.over:
-            world.now, place, answer, failure = heappop(queue)
-            if place not in running:
-                begun = rules.begin(place, world.now)
+            world.now, index, answer, failure = heappop(queue)
+            if index not in running:
+                begun = rules.begin(index, world.now)
                 if begun is None:
                     continue
-                running[place] = with_events(begun), copy_context()
-            stream, context = running[place]
+                running[index] = with_events(begun), copy_context()
+            stream, context = running[index]
             try:
                 command = context.run(advanced, stream, answer, failure)
                 answer, failure = yield from outcome(command, context)
-                heappush(queue, (world.now, place, answer, failure))
+                heappush(queue, (world.now, index, answer, failure))
                 continue
             except StopIteration as end:
                 answer, failure = end.value, None
@@ -60,10 +60,10 @@ def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any
                 raise
             except BaseException as error:
                 answer, failure = None, error
-            rules.end(place, answer, failure, world.now)
-        for _, place in sorted(one[:2] for one in queue):
-            if place in rules.begun:
-                yield from ended(*running[place])
+            rules.end(index, answer, failure, world.now)
+        for _, index in sorted(one[:2] for one in queue):
+            if index in rules.begun:
+                yield from ended(*running[index])
         answer, failure = rules.result()
         if failure is not None:
             raise failure
