@@ -46,4 +46,3 @@ explain_arguments(globals(), ("observe", "observed", "story"))
 for _public in [globals()[_name] for _name in __all__]:
     if str(getattr(_public, "__module__", "")).startswith("ixbackoff._"):
         _public.__module__ = __name__
-del _public
