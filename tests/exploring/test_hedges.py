@@ -40,7 +40,8 @@ def hedged(value: int) -> Any:
 @attempt
 def two() -> Do[Any, int]:
     yield from hedged(1)
-    return (yield from hedged(2))
+    value: int = yield from hedged(2)
+    return value
 
 
 def test_a_late_copy_that_puts_an_old_value_back_is_found() -> None:

@@ -12,6 +12,7 @@ from ixbackoff import (
     Do,
     Download,
     Hedge,
+    Interpreter,
     Limiter,
     Log,
     Now,
@@ -30,7 +31,6 @@ from ixbackoff import (
     read,
     read_async,
 )
-from ixbackoff.live import live
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,6 @@ assert_type(do(GetETag("/a")).then(Log).hedged(hedge), Attempt[GetETag | Log | N
 assert_type(all_of(tag, tag), Attempt[GetETag | Now, tuple[str, str]])
 all_of(GetETag("/a"), GetETag("/b")).hedged(hedge)
 first_of([GetETag("/a"), GetETag("/b")]).hedged(hedge)
-at(N3).retry(do(read(len, "four")).hedged(hedge)).run(live())
 
 
 @attempt
@@ -77,6 +76,10 @@ assert_type(newest("/a").hedged(hedge), Attempt[GetETag | Download | Now, str])
 @attempt
 def length(text: str) -> Do[Read[int] | Call[int], int]:
     return (yield from read(len, text)) + (yield from call(len, text))
+
+
+def run(interpreter: Interpreter[Call[int] | Now | Delay]) -> None:
+    at(N3).retry(do(read(len, "four")).hedged(hedge)).run(interpreter)
 
 
 def either(both: Attempt[GetETag | Log, int]) -> Attempt[GetETag | Log | Now, int]:

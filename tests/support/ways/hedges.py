@@ -98,10 +98,13 @@ def virtual_async(script: list[Copy]) -> Any:
 def simulated(script: list[Copy]) -> Any:
     """The program in a fleet: its answer is logged, its failure raised."""
     ended: list[Any] = []
+
+    def take(failure: Exception) -> bool:
+        ended.append(failure)
+        return True
+
     program = (
-        hedged(slow_after(), Get())
-        .map(ended.append)
-        .or_else(do(Get()).map(ended.append), on=lambda failure: not ended.append(failure))
+        hedged(slow_after(), Get()).map(ended.append).or_else(do(Get()).map(ended.append), on=take)
     )
     simulate(program, Scripted([[*script, Copy(0, 0)]]).serves(Get), clients=1, seconds=30)
     return played(ended[0])
