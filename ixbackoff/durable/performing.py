@@ -233,7 +233,7 @@ class Performer:
         kind: type = command.__class__
         if kind is Delay or (kind is Together and Together not in self.handlers):
             return False
-        return kind in (Now, Refused) or self.threads
+        return kind in (Now, Refused) or (self.threads and not stands(command))
 
     async def in_a_row(self, command: Any, stream: Stream, line: Line) -> Reached:
         """Perform a command and its successors in one thread, until one has to be awaited."""
@@ -278,7 +278,7 @@ class Performer:
 
     async def recorded(self, command: Any, line: Line) -> Any:
         if stands(command):
-            return await awaitable()(min(command.seconds, LONGEST_SLEEP))
+            return await self.stood(command, line)
         again = line.first_again()
         if command.__class__ is Delay:
             return await self.waited(command, line)
@@ -288,6 +288,16 @@ class Performer:
             entry = await self.keep_in_thread(line, self.outcome(command, line, again))
         else:
             entry = await self.keep_async(line, self.outcome_async(command, line, again))
+        return opened(entry, line)
+
+    async def stood(self, command: Any, line: Line) -> Any:
+        """Perform a command of a try in line, which is not recorded."""
+        if command.__class__ is Delay:
+            return await awaitable()(min(command.seconds, LONGEST_SLEEP))
+        if self.threads:
+            entry = await self.journal.in_thread(self.outcome(command, line, False))
+        else:
+            entry = await self.outcome_async(command, line, False)()
         return opened(entry, line)
 
     async def keep_async(self, line: Line, make: MakeAsync) -> Entry:
