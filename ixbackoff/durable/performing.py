@@ -417,16 +417,17 @@ class Performer:
         return make
 
     async def together(self, command: Together, line: Line, again: bool) -> Any:
-        """Perform effects concurrently, each with its own entries."""
-        observed = events_of_parts()
+        """Perform effects concurrently, each with its own entries; of a hedge only the first."""
+        observed, many = events_of_parts(), None if command.hedge is None else 1
         effects: list[tuple[Stream, Line]] = []
         ons = [[*line.ons] for _ in command.effects]
-        for number, stream in enumerate(branches(command, ons)):
+        for number, stream in enumerate(branches(command, ons)[:many]):
             branch = Line(self.journal, f"{line.place}/{number}.", again)
             branch.ons = ons[number]
             effects.append((observed(self.replayed(stream, branch)), branch))
         try:
-            entry = line.entry(a=await self.all_answered(effects))
+            answers = await self.all_answered(effects)
+            entry = line.entry(a=answers if many is None else answers[0])
         except Exception as error:
             if error is self.over:
                 raise

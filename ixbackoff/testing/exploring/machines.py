@@ -107,7 +107,8 @@ class Machine:
     def turn(self) -> bool:
         """Continue to the next command that is a step of the history; false if all is over."""
         while True:
-            strand = self.current
+            strand, owner = self.current, self.owner
+            self.on_the_way, owner.late = (*self.on_the_way, *owner.late), ()
             if strand.pending is not None:
                 strand.deliver()
             elif strand.over:
