@@ -75,6 +75,7 @@ class SegmentJournal:
         self.host = host
         self.held = held
         self.run = start.run
+        self.seed: int = start.given["seed"]
         self.number = number
         self.entries: dict[str, Entry] = {}
         self.before: frozenset[str] = frozenset()

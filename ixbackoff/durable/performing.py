@@ -27,7 +27,7 @@ from .._running.command_loops import AnyInterpreter
 from .._running.eventloops import all_tasks, with_timeout
 from .._running.logs import log
 from .._running.sleeping import LONGEST_SLEEP, awaitable, log_ended, logger_of
-from .._running.together import branches, check_none
+from .._running.together import check_none
 from .._words.commands import (
     Awaited,
     Handlers,
@@ -41,7 +41,6 @@ from .._words.reasons import add_note
 from .._words.verdicts import Recorded, Verdict, attach, chooses, judge, raised_name, seconds_asked
 from .._words.vocabulary import CLOCK, PASSAGE, Delay, Now, Passage, Refused, Together, stands
 from .codec import JSON, decode, encode, encode_failure, shown
-from .digests import digest_of
 from .journal import (
     CURRENT,
     Cancelled,
@@ -63,7 +62,7 @@ __tracebackhide__ = True
 
 
 async def run_durably(
-    program: Ladder, how: Defaults, interpreter: AnyInterpreter, journal: Journal, seed: int
+    program: Ladder, how: Defaults, interpreter: AnyInterpreter, journal: Journal
 ) -> Any:
     """Run a program from where its journal ends: return its value, or raise its last failure.
 
@@ -71,12 +70,12 @@ async def run_durably(
         RunReleased: this process no longer has the run.
         Cancelled: the run was cancelled, and has cleaned up.
     """
-    run = ProgramRun(program, how.schedule, Random(seed))  # noqa: S311
+    run = ProgramRun(program, how.schedule, Random(journal.seed))  # noqa: S311
     run._id = journal.run
     account = None if how.budget is None else how.budget.open(time.monotonic())
     performer = Performer(journal, interpreter, account)
     line = Line(journal, again=journal.resumed)
-    run.ons = line.ons
+    line.follow(run)
     stream = unrolled(program, Defaults(within=how.within, through=how.through), run=run)
     observed = watched(performer.replayed(stream, line), run)
     try:
@@ -163,7 +162,7 @@ class Performer:
                 if command.__class__ is Delay and self.refuses(command, entry, line):
                     failure = not_affordable(command)
                     continue
-                line.digest = digest_of(command)
+                line.identify(command)
                 aborted, standing = line.aborted, stands(command)
                 try:
                     if entry is None:
@@ -249,8 +248,7 @@ class Performer:
         if self.over is not None or self.journal.closing:
             raise RunLost
         try:
-            make = self.outcome(command, line, line.first_again())
-            return opened(self.keep_here(line, make), line)
+            return opened(self.keep_here(line, self.outcome(command, line)), line)
         except Cancelled:
             self.cancelled = True
             raise
@@ -279,15 +277,15 @@ class Performer:
     async def recorded(self, command: Any, line: Line) -> Any:
         if stands(command):
             return await awaitable()(min(command.seconds, LONGEST_SLEEP))
-        again = line.first_again()
         if command.__class__ is Delay:
+            line.first_again()
             return await self.waited(command, line)
         if command.__class__ is Together and Together not in self.handlers:
-            return await self.together(command, line, again)
+            return await self.together(command, line)
         if self.blocks(command):
-            entry = await self.keep_in_thread(line, self.outcome(command, line, again))
+            entry = await self.keep_in_thread(line, self.outcome(command, line))
         else:
-            entry = await self.keep_async(line, self.outcome_async(command, line, again))
+            entry = await self.keep_async(line, self.outcome_async(command, line))
         return opened(entry, line)
 
     async def keep_async(self, line: Line, make: MakeAsync) -> Entry:
@@ -352,13 +350,13 @@ class Performer:
         kind: type = command.__class__
         return self.handlers.get(kind) or inherited(self.handlers, kind)
 
-    def outcome(self, command: Any, line: Line, again: bool) -> Make:
+    def outcome(self, command: Any, line: Line, current: CurrentCommand | None = None) -> Make:
         """Return a function that calls the handler of a command, and makes the entry."""
+        current = current or line.current()
         if command.__class__ is Now:
             return lambda: line.entry(a=self.journal.now())
         if command.__class__ is Refused:
             return lambda: failed(line, command.refusal)
-        current = CurrentCommand(f"{self.journal.run}:{line.place}", again)
         handler = self.handler(command)
 
         def make() -> Entry:
@@ -379,14 +377,14 @@ class Performer:
 
         return make
 
-    def outcome_async(self, command: Any, line: Line, again: bool) -> MakeAsync:
+    def outcome_async(self, command: Any, line: Line) -> MakeAsync:
         """Return a function as `outcome` does, for a handler that may be awaited."""
-        current = CurrentCommand(f"{self.journal.run}:{line.place}", again)
+        current = line.current()
         handler = self.handler(command)
 
         async def make() -> Entry:
             if handler.__class__ is not Awaited:
-                return self.outcome(command, line, again)()
+                return self.outcome(command, line, current)()
             token = CURRENT.set(current)
             cancelled = cancelled_since(current_task())
             try:
@@ -406,14 +404,11 @@ class Performer:
 
         return make
 
-    async def together(self, command: Together, line: Line, again: bool) -> Any:
+    async def together(self, command: Together, line: Line) -> Any:
         """Perform effects concurrently, each with its own entries."""
         observed = events_of_parts()
         effects: list[tuple[Stream, Line]] = []
-        ons = [[*line.ons] for _ in command.effects]
-        for number, stream in enumerate(branches(command, ons)):
-            branch = Line(self.journal, f"{line.place}/{number}.", again)
-            branch.ons = ons[number]
+        for stream, branch in line.fork(command):
             effects.append((observed(self.replayed(stream, branch)), branch))
         try:
             entry = line.entry(a=await self.all_answered(effects))

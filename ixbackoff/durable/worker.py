@@ -251,7 +251,7 @@ class Worker:
                     *(start.workflow, start.run),
                 )
             journal = await SegmentJournal.loaded(self, start, segment, held)
-            value = await run_durably(program, how, self.interpreter, journal, start.given["seed"])
+            value = await run_durably(program, how, self.interpreter, journal)
             return {"value": encode(value)}
         except Parked as parked:
             owner = owner_of(start.run, segment)

@@ -7,7 +7,7 @@ from contextvars import Context
 from pathlib import PurePath
 from typing import Any, Protocol
 
-from ..._running.together import Aborted, branches
+from ..._running.together import Aborted
 from ..._words.commands import Misuse, Stream
 from ..._words.vocabulary import Together
 from ...durable.journal import Line
@@ -73,6 +73,8 @@ class Strand:
                 self.command = run(self.stream.send, answer)
             else:
                 self.command = run(self.stream.throw, failure)
+            if self.owner.performer is None and self.owner.recording:
+                self.line.identify(self.command)
         except StopIteration as end:
             self.over, self.value, self.command = True, end.value, None
         except BaseException as error:
@@ -112,12 +114,9 @@ class Strand:
     def fork(self, command: Together) -> None:
         """Begin the branches of an `all_of`."""
         owner, line = self.owner, self.line
-        again, performer = line.first_again(), owner.performer
+        performer = owner.performer
         self.branches = []
-        ons = [[*line.ons] for _ in command.effects]
-        for number, stream in enumerate(self.context.run(branches, command, ons)):
-            path = Line(owner.journal, f"{line.place}/{number}.", again)
-            path.ons = ons[number]
+        for number, (stream, path) in enumerate(self.context.run(line.fork, command)):
             replayed = stream if performer is None else performer.replayed(stream, path)
             branch = Strand(owner, replayed, path, self.context.copy(), self)
             branch.path = (*self.path, number + 1)

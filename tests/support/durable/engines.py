@@ -65,6 +65,11 @@ class Said:
         return [what for what, _ in self.asked]
 
     @property
+    def places(self) -> list[tuple[str, str, bool]]:
+        """What was said, where in the run, and whether perhaps again."""
+        return [(what, mine.place, mine.repeated) for what, mine in self.asked if mine is not None]
+
+    @property
     def interpreter(self) -> Any:
         return live() | Say.handled_by(self)
 

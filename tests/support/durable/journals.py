@@ -38,6 +38,7 @@ class Memory:
     """
 
     run = "memory"
+    seed = SEED
     began = 0.0
     closing = False
     crowded = False
@@ -129,7 +130,7 @@ def outcome_of(run: Callable[[], Any]) -> Outcome:
 
 def durably(program: Ladder, interpreter: AnyInterpreter, how: Defaults, journal: Memory) -> Any:
     """Run a program with a journal in memory."""
-    return asyncio.run(run_durably(program, how, interpreter, journal, SEED))
+    return asyncio.run(run_durably(program, how, interpreter, journal))
 
 
 def durable_outcome(
