@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import sys
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -194,14 +194,34 @@ def decode(encoded: JSON) -> Any:
 
 
 def decode_data(encoded: JSON) -> Any:
-    """Make an instance of a dataclass without calling `__init__`: its fields were checked once."""
+    """Make an instance of a dataclass without calling `__init__`: its fields were checked once.
+
+    Fields that were added since have their defaults, and removed ones are dropped.
+    """
     kind = found(encoded["k"])
     if not is_dataclass(kind) or not isinstance(kind, type):
         raise Unrecordable(f"{encoded['k']} is not a dataclass any more.")
     made = object.__new__(kind)
-    for name, item in encoded["v"].items():
-        object.__setattr__(made, name, decode(item))
+    for field in fields(kind):
+        if field.name in encoded["v"]:
+            value = decode(encoded["v"][field.name])
+        elif field.default is not MISSING:
+            value = field.default
+        elif field.default_factory is not MISSING:
+            value = field.default_factory()
+        else:
+            raise Unrecordable(
+                f"{encoded['k']} in the journal has no {field.name}: give a default."
+            )
+        object.__setattr__(made, field.name, value)
     return made
+
+
+def decode_named(encoded: JSON) -> Any:
+    """Make a named tuple; new fields have their defaults."""
+    kind = found_kind(encoded["k"], tuple)
+    values = list(map(decode, encoded["v"]))
+    return kind._make(values + [kind._field_defaults[name] for name in kind._fields[len(values) :]])
 
 
 def encode_failure(failure: BaseException, depth: int = 0) -> JSON:
@@ -299,7 +319,7 @@ DECODERS: dict[str, Callable[[JSON], Any]] = {
     "failure": decode_failure,
     "enum": lambda encoded: found_kind(encoded["k"], Enum)[encoded["v"]],
     "path": lambda encoded: found_kind(encoded["k"], PurePath)(decode(encoded["v"])),
-    "named": lambda encoded: found_kind(encoded["k"], tuple)._make(map(decode, encoded["v"])),
+    "named": decode_named,
     "data": decode_data,
     "type": lambda encoded: found_kind(encoded["v"], object),
 }

@@ -23,6 +23,10 @@ def workflow_table(client: DBOSClient) -> sqlalchemy.Table:
     return client._sys_db.tables.workflow_status
 
 
+def output_table(client: DBOSClient) -> sqlalchemy.Table:
+    return client._sys_db.tables.workflow_output
+
+
 def tables_of(client: DBOSClient) -> list[sqlalchemy.Table]:
     return list(workflow_table(client).metadata.tables.values())
 

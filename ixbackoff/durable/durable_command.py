@@ -55,7 +55,7 @@ def pause(store: Store, words: Namespace) -> Listing:
 
 
 def resume(store: Store, words: Namespace) -> Listing:
-    """Resume a run that was paused, or whose program diverged."""
+    """Resume a run that was paused or is stuck."""
     found = summary_of(store, words.id)
     if found is not None and not store.resume(words.id):
         return Listing([], failed=f"Run {words.id} cannot be resumed: it is {found.state}.")

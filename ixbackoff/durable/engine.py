@@ -16,7 +16,7 @@ from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import Stopped
 from .._writing.programs import Program
 from .codec import JSON, decode, encode
-from .store import NewRun, Store, checked_id, failure_of, has_no_end, is_cancelled
+from .store import NewRun, Store, checked_id, failure_of, has_no_end, is_cancelled, is_stuck
 from .worker import POLL, AnyWorkflow, Worker, check_no_worker
 from .workflows import Workflow, fingerprint
 
@@ -232,7 +232,7 @@ class Engine(Generic[E]):
             raise LookupError(f"There is no run {run}: it was forgotten.")
         if status.status == "SUCCESS" and "value" in (status.output or {}):
             return True, decode((status.output or {})["value"])
-        if status.status == "ERROR" and not has_no_end(status):
+        if status.status == "ERROR" and not has_no_end(status) and not is_stuck(status):
             raise failure_of(status)
         if status.status == "CANCELLED" and is_cancelled(status):
             raise Stopped(f"run {run} was cancelled")

@@ -32,13 +32,23 @@ from .._words.commands import (
     Awaited,
     Handlers,
     Interpreter,
+    Misuse,
     Stream,
     inherited,
     stop_error,
     unawaited,
 )
 from .._words.reasons import add_note
-from .._words.verdicts import Recorded, Verdict, attach, chooses, judge, raised_name, seconds_asked
+from .._words.verdicts import (
+    Recorded,
+    Verdict,
+    attach,
+    chooses,
+    judge,
+    raised_name,
+    recorded,
+    seconds_asked,
+)
 from .._words.vocabulary import CLOCK, PASSAGE, Delay, Now, Passage, Refused, Together, stands
 from .codec import JSON, decode, encode, encode_failure, shown
 from .journal import (
@@ -177,7 +187,7 @@ class Performer:
                             yield command  # the wait is not over
                 except BaseException as error:
                     if error is self.over or isinstance(error, RunReleased):
-                        self.over = error
+                        self.over = self.over or error
                         stream.close()  # the commands of its `finally` blocks are not performed
                         raise
                     failure = error
@@ -224,6 +234,8 @@ class Performer:
             else:
                 reached = Reached.by(stream, value)
         if reached.failure is not None:
+            if line.path and self.over is None and is_mistake(reached.failure):
+                self.over = reached.failure  # first: the other branches are not to record an end
             raise reached.failure
         return reached.value
 
@@ -440,7 +452,11 @@ class Performer:
                     raise
 
         try:
-            await all_tasks(work, effects, failures)
+            try:
+                await all_tasks(work, effects, failures)
+            except RunLost:  # of branches that are not to record an end
+                if self.over is None:
+                    raise
             if self.over is not None:
                 raise self.over
             check_none(failures)
@@ -537,6 +553,18 @@ def read(entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
         *verdict, name = decode(entry["v"])
         attach(failure, Recorded(Verdict(*verdict), name, line.ons[::-1], entry["on"]))
     return None, failure
+
+
+def is_mistake(failure: BaseException) -> bool:
+    """Return whether the code of a program is wrong, or was changed, and no command has failed.
+
+    A mistake is a `Misuse`, or an exception of a built-in class that is neither an `OSError` nor
+    raised `from` another exception. A program can fail with any other exception.
+    """
+    built_in = failure.__class__.__module__ == "builtins" and failure.__cause__ is None
+    expected = isinstance(failure, OSError | BaseExceptionGroup)
+    mistaken = isinstance(failure, Misuse) or (built_in and not expected)
+    return isinstance(failure, Exception) and mistaken and recorded(failure) is None
 
 
 def failed(line: Line, failure: Exception) -> Entry:

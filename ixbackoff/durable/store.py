@@ -22,6 +22,7 @@ from dbos import (
     WorkflowSerializationFormat,
     WorkflowStatus,
 )
+from dbos import error as dbos_errors
 from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -31,6 +32,7 @@ from .dbosinternals import (
     check_owner,
     connections,
     current_owner,
+    output_table,
     owner_in_database,
     stop_reconnecting,
     table_versions,
@@ -59,6 +61,8 @@ CANCELLED = "cancelled"
 """The attribute of a run that was cancelled; a paused run does not have it."""
 RESUMES = "resumes"
 """The attribute of a paused run that was resumed, and waits until its worker has released it."""
+QUEUE = "ixbackoff:"
+"""The beginning of the names of queues."""
 
 SERIALIZER = DBOSPortableJSONSerializer
 
@@ -76,12 +80,12 @@ class RunFailed(Exception):
 
     Args:
         encoded: the failure as JSON.
-        diverged: whether the code has changed since the run began; the old code can resume the run.
+        stuck: whether not a command has failed, but the code: other code can continue the run.
     """
 
-    def __init__(self, encoded: JSON, diverged: bool = False) -> None:
+    def __init__(self, encoded: JSON, stuck: bool = False) -> None:
         super().__init__(f"{encoded['k'].rpartition(':')[2]}: {decode(encoded['text'])}")
-        self.data = {"failure": json.dumps(encoded), "diverged": diverged}
+        self.data = {"failure": json.dumps(encoded), "stuck": stuck}
 
 
 class Store:
@@ -189,7 +193,7 @@ class Store:
     def forget(self, run: str) -> bool:
         """Delete a run and its journal; if the run has not ended, do nothing and return false."""
         segments = self.segments(run)
-        if not segments or any(status.status in ACTIVE for status in segments):
+        if not segments or any(one.status in ACTIVE or is_stuck(one) for one in segments):
             return False
         self._client.delete_workflows([status.workflow_id for status in segments])
         return True
@@ -204,7 +208,7 @@ class Store:
         if last is None:
             return False
         paused = last.status == "CANCELLED" and not is_cancelled(last)
-        return paused or last.status in ACTIVE or has_diverged(last)
+        return paused or last.status in ACTIVE or is_stuck(last)
 
     def rests(self, run: str) -> bool:
         """Return whether a run is parked or paused, so that no process performs it."""
@@ -226,7 +230,7 @@ class Store:
         return given
 
     def resume(self, run: str) -> bool:
-        """Resume a run that was paused, or whose program diverged; return false in other states.
+        """Resume a run that was paused or is stuck; return false in other states.
 
         On a server, the worker that had the run enqueues it again once the run's current command
         has ended; if that worker is dead, another one does. On SQLite the run is enqueued
@@ -244,17 +248,48 @@ class Store:
             queue = queue_of((last.attributes or {})["workflow"])
             self._client.resume_workflow(last.workflow_id, queue_name=queue)
             return True
-        if not has_diverged(last) and not has_no_end(last):
+        if not is_stuck(last) and not has_no_end(last):
             return False
-        self._rewind(last)
+        self.rewind(last)
         return True
 
-    def _rewind(self, ended: WorkflowStatus) -> None:
-        """Enqueue a segment that has ended, to continue after its last step."""
+    def stuck(self) -> list[WorkflowStatus]:
+        """Return the segments that wait for other code."""
+        rows, outputs = workflow_table(self._client), output_table(self._client)
+        asked = sqlalchemy.select(rows.c.workflow_uuid).where(
+            rows.c.name == DBOS_NAME,
+            rows.c.status == "ERROR",
+            rows.c.workflow_uuid == outputs.c.workflow_uuid,
+            outputs.c.error.contains('"stuck":true'),
+        )
+        with self.engine().begin() as connection:
+            found = [segment for (segment,) in connection.execute(asked)]
+        if not found:
+            return []
+        return self._client.list_workflows(workflow_ids=found, load_input=False)
+
+    def waiting(self, known: Iterable[str]) -> dict[str, int]:
+        """Return the numbers of runs in the queues of other workflows than the known ones."""
+        rows = workflow_table(self._client)
+        asked = sqlalchemy.select(rows.c.queue_name, sqlalchemy.func.count()).where(
+            rows.c.name == DBOS_NAME,
+            rows.c.status == "ENQUEUED",
+            rows.c.queue_name.not_in([queue_of(name) for name in known]),
+        )
+        with self.engine().begin() as connection:
+            found = connection.execute(asked.group_by(rows.c.queue_name)).all()
+        return {queue.removeprefix(QUEUE): number for queue, number in found}
+
+    def rewind(self, ended: WorkflowStatus) -> None:
+        """Enqueue a segment that has ended, to continue after its last step.
+
+        Do nothing if another worker has done so.
+        """
         queue = queue_of((ended.attributes or {})["workflow"])
         steps = self.steps(ended.workflow_id)
         following = max((number for number, _ in steps), default=0) + 1
-        self._client.rewind_workflow(ended.workflow_id, start_step=following, queue_name=queue)
+        with suppress(dbos_errors.DBOSException):
+            self._client.rewind_workflow(ended.workflow_id, start_step=following, queue_name=queue)
 
     def resumed(self) -> dict[str, list[WorkflowStatus]]:
         """Return the resumed segments that are not enqueued yet, by the worker of each."""
@@ -305,7 +340,7 @@ class Store:
             return
         for status in self._client.list_workflows(workflow_ids=[segment], load_input=False):
             if status.executor_id == worker and has_no_end(status):
-                self._rewind(status)
+                self.rewind(status)
 
     def enqueue_one(self, segment: str, owner: str) -> bool:
         """Put a segment back in its queue; return false if `owner` no longer owns it."""
@@ -342,7 +377,9 @@ class Store:
             found = self.segments(run)
             for status in found:
                 self._mark(status, CANCELLED, True)
-            active = self._cancel_active(found)
+                if is_stuck(status):
+                    self.rewind(status)
+            active = self._cancel_active(found) or any(map(is_stuck, found))
 
     def pause(self, run: str) -> None:
         """Pause a run: no command of it is performed until it is resumed."""
@@ -396,9 +433,9 @@ def data_of(status: WorkflowStatus) -> dict[str, Any]:
     return data if data.__class__ is dict else {}
 
 
-def has_diverged(status: WorkflowStatus) -> bool:
-    """Return whether a run failed because the code has changed since it began."""
-    return status.status == "ERROR" and bool(data_of(status).get("diverged"))
+def is_stuck(status: WorkflowStatus) -> bool:
+    """Return whether a run waits for code that can continue it."""
+    return status.status == "ERROR" and bool(data_of(status).get("stuck"))
 
 
 def has_no_end(status: WorkflowStatus) -> bool:
@@ -432,7 +469,7 @@ def file_of(database: str) -> str:
 
 def queue_of(workflow: str) -> str:
     """Return the queue of one workflow, so that workers take only runs that they can perform."""
-    return f"ixbackoff:{workflow}"
+    return f"{QUEUE}{workflow}"
 
 
 def run_of(segment: str) -> str:

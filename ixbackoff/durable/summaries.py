@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from dbos import WorkflowStatus
 
 from .journal import Entry, after
-from .store import Store, failure_of, has_no_end, is_cancelled, is_resumed
+from .store import Store, failure_of, has_no_end, is_cancelled, is_resumed, is_stuck
 
 OVER = {"SUCCESS": "done", "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "abandoned"}
 
@@ -93,7 +93,8 @@ def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
         return "waiting for the database"
     if status == "ERROR":
         failure: Any = failure_of(last)
-        return f"failed: {failure.__class__.__name__}"
+        kind = failure.__class__.__name__
+        return f"stuck: {kind}: {failure}" if is_stuck(last) else f"failed: {kind}"
     if status == "CANCELLED":
         if is_cancelled(last):
             return "cancelled"

@@ -18,17 +18,16 @@ from dbos import DBOS, WorkflowSerializationFormat
 from dbos import error as dbos_errors
 from sqlalchemy.exc import SQLAlchemyError
 
-from .._meaning.replay import Diverged
 from .._running.aborting import ABORT, Abort
 from .._running.command_loops import AnyInterpreter
 from .._words.commands import Misuse
-from .codec import JSON, Unrecordable, decode, encode, encode_failure
+from .codec import JSON, decode, encode, encode_failure
 from .dbosinternals import stop_queues, stop_reconnecting
 from .dbosjournal import Held, SegmentJournal
 from .journal import Cancelled, Parked, RunLost
 from .milliseconds import add_unixepoch
 from .outages import in_words, insist_in_thread
-from .performing import run_durably
+from .performing import is_mistake, run_durably
 from .runlocks import RunLocks
 from .store import (
     APPLICATION,
@@ -85,6 +84,7 @@ class Worker:
     Attributes:
         closing: whether the worker performs no more commands.
         generation: the number of locks that were lost.
+        stuck: the segments that the code of this process cannot continue.
         over: set once the current lock is lost, or the worker performs no more commands.
         changing: a lock, held while the worker starts or stops DBOS.
 
@@ -110,6 +110,7 @@ class Worker:
         self.process = os.getpid()
         self.closing = False
         self.generation = 0
+        self.stuck: set[str] = set()
         self.over = Event()
         self.changing = Lock()
         self.threads = asyncio.Semaphore(THREADS)
@@ -129,7 +130,7 @@ class Worker:
     def new_lock(self) -> WorkerLock:
         """Get a lock, which shows other workers that this process is alive."""
         if not self.store.sqlite:
-            return ServerLock(self.store)
+            return ServerLock(self.store, self.workflows)
         path = file_of(self.store.database)
         lock = FileLock(path, time.time)
         with closing(sqlite3.connect(path)) as connection:  # faster, and readers block no writer
@@ -171,7 +172,9 @@ class Worker:
         DBOS.launch()
         stop_reconnecting(self.dbos)
         self.lock.watch(self.begin_again, self.run_locks.held)
-        self.unperformed = UnperformedRuns(self.store, self.lock.id, self.run_locks.held)
+        self.unperformed = UnperformedRuns(
+            self.store, self.lock, self.workflows, self.run_locks.held, self.stuck
+        )
 
     def begin_again(self) -> None:
         """Abandon all runs, because the lock was lost, and continue with a new lock.
@@ -239,6 +242,7 @@ class Worker:
             RunFailed: the run ended with a failure.
         """
         self.watch_end(start, segment, held)
+        building = True
         try:
             workflow = self.workflows[start.workflow]
             args = [decode(value) for value in start.given["args"]]
@@ -250,6 +254,7 @@ class Worker:
                     "its journal",
                     *(start.workflow, start.run),
                 )
+            building = False
             journal = await SegmentJournal.loaded(self, start, segment, held)
             value = await run_durably(program, how, self.interpreter, journal)
             return {"value": encode(value)}
@@ -265,8 +270,13 @@ class Worker:
         except Cancelled:
             raise dbos_errors.DBOSWorkflowCancelledError(f"run {start.run} was cancelled") from None
         except Exception as failure:
-            other_code = isinstance(failure, Diverged | Unrecordable)
-            raise RunFailed(encode_failure(failure), other_code) from None
+            stuck = building or is_mistake(failure)
+            if stuck:
+                self.stuck.add(segment_id(start.run, segment))
+                LOGGER.warning(
+                    "run %s is stuck, until an engine has code that works: %r", start.run, failure
+                )
+            raise RunFailed(encode_failure(failure), stuck) from None
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as stop:  # such as SystemExit, which would end the event loop

@@ -13,7 +13,7 @@ import os
 import random
 import socket
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from io import TextIOWrapper
 from logging import getLogger
@@ -30,6 +30,7 @@ from .store import Store, run_of
 LOGGER = getLogger("ixbackoff")
 
 LOCKS = 0x1BAC  # the class of the advisory locks of workers
+WORKFLOWS = 0x1BAD  # of those of workflows, which the workers that have one share
 BEAT = 0.4  # seconds between two checks of a worker's own lock
 SURE = 1.2  # seconds for which a check holds; less than any round
 ROUND = 2.0  # seconds between two checks of the other workers
@@ -80,6 +81,10 @@ class FileLock:
     def has_lock(self) -> bool:
         return True
 
+    def is_unknown(self, workflow: str) -> bool:  # noqa: ARG002
+        """Return whether no worker has a workflow that this one does not have."""
+        return True
+
     def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
         """There is no other worker to watch."""
 
@@ -95,7 +100,7 @@ class ServerLock:
         id: the id of the worker; the database stores it with each run that the worker performs.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, workflows: Iterable[str] = ()) -> None:
         self.id = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
         self._store = store
         self._stopped = Event()
@@ -109,6 +114,9 @@ class ServerLock:
         self._sure = elapsed()
         lock = sqlalchemy.text("select pg_advisory_lock(:kind, :key)")
         self._session.execute(lock, {"kind": LOCKS, "key": key_of(self.id)})
+        shared = sqlalchemy.text("select pg_advisory_lock_shared(:kind, :key)")
+        for workflow in workflows:
+            self._session.execute(shared, {"kind": WORKFLOWS, "key": key_of(workflow)})
 
     def _time(self) -> float:
         with self._engine.connect() as connection:
@@ -121,6 +129,10 @@ class ServerLock:
     def has_lock(self) -> bool:
         """Return whether the worker is sure that no other worker has taken over its runs."""
         return elapsed() - self._sure < SURE
+
+    def is_unknown(self, workflow: str) -> bool:
+        with self._engine.begin() as connection:
+            return locked(connection, workflow, WORKFLOWS)
 
     def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
         """Watch this lock and the locks of other workers from now on.
@@ -206,10 +218,10 @@ class ServerLock:
 WorkerLock: TypeAlias = FileLock | ServerLock
 
 
-def locked(connection: sqlalchemy.Connection, worker: str) -> bool:
+def locked(connection: sqlalchemy.Connection, worker: str, kind: int = LOCKS) -> bool:
     """Try to hold the lock of a worker until the transaction ends; return whether it was free."""
     lock = sqlalchemy.text("select pg_try_advisory_xact_lock(:kind, :key)")
-    return bool(connection.execute(lock, {"kind": LOCKS, "key": key_of(worker)}).scalar())
+    return bool(connection.execute(lock, {"kind": kind, "key": key_of(worker)}).scalar())
 
 
 def release_in_fork() -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ixbackoff import N2, N4, Command, Constant, Do, NotReady, all_of, at, attempt, do
+from ixbackoff import N2, N4, Constant, Do, NotReady, all_of, at, attempt
 from ixbackoff._meaning.defaults import Defaults
 from ixbackoff.durable import durable
 
@@ -27,10 +26,8 @@ def keys_of(program: Any, said: Said, journal: Memory | None = None) -> list[str
 @attempt
 def charged(*whats: str) -> Do[Say, Any]:
     """Say each; the last one is said by name in the table of failures."""
-    answers = []
     for what in whats:
-        answers.append((yield from Say(what)))
-    return answers
+        yield from Say(what)
 
 
 def busy(times: int = 2) -> Said:

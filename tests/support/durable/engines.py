@@ -11,6 +11,7 @@ from typing import Any
 
 from ixbackoff import AsyncInterpreter, Command, Interpreter
 from ixbackoff.durable import CurrentCommand, Engine, Workflow, current_command
+from ixbackoff.durable.summaries import summary_of
 from ixbackoff.live import live
 
 AnyEngine = Engine[Any]
@@ -39,6 +40,17 @@ def until(condition: Callable[[], Any]) -> Any:
     while not (found := condition()):
         assert time.monotonic() < end, "it did not come to that"
         time.sleep(0.01)
+    return found
+
+
+def stuck(engine: AnyEngine, run: str) -> str:
+    """Wait until a run is stuck; return why it is."""
+
+    def why() -> str:
+        summary = summary_of(engine.store, run)
+        return summary.state if summary is not None and summary.state.startswith("stuck") else ""
+
+    found: str = until(why)
     return found
 
 
