@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 import sqlalchemy
 from dbos import DBOS, DBOSClient
 from dbos._context import current_owner_xid
 from dbos._migration import get_migration_versions, get_sqlite_migration_versions
+from dbos._sys_db import SystemDatabase
 
 SCHEMA = "dbos"
 QUEUE_THREADS = "queue-worker-"
@@ -25,6 +27,10 @@ def workflow_table(client: DBOSClient) -> sqlalchemy.Table:
 
 def output_table(client: DBOSClient) -> sqlalchemy.Table:
     return client._sys_db.tables.workflow_output
+
+
+def step_table(client: DBOSClient) -> sqlalchemy.Table:
+    return client._sys_db.tables.operation_outputs
 
 
 def tables_of(client: DBOSClient) -> list[sqlalchemy.Table]:
@@ -62,6 +68,25 @@ def check_owner(
 def stop_reconnecting(dbos: DBOS | DBOSClient) -> None:
     """Let calls of the database fail immediately: threads that retry them would never end."""
     dbos._sys_db._retry_connection_errors = False
+
+
+def launch(dbos: DBOS, now: Callable[[], float]) -> None:
+    """Launch DBOS, with parked runs that are due by the clock `now`, and not by the machine's."""
+    usual = SystemDatabase.transition_delayed_workflows
+    SystemDatabase.transition_delayed_workflows = lambda _: None  # type: ignore[method-assign]
+    try:
+        DBOS.launch()
+    finally:
+        SystemDatabase.transition_delayed_workflows = usual  # type: ignore[method-assign]
+    rows = dbos._sys_db.tables.workflow_status
+    late = rows.c.status == "DELAYED", rows.c.delay_until_epoch_ms <= sqlalchemy.bindparam("now")
+    change = sqlalchemy.update(rows).where(*late).values(status="ENQUEUED")
+
+    def wake() -> None:
+        with dbos._sys_db.engine.begin() as connection:
+            connection.execute(change, {"now": int(now() * 1000)})
+
+    dbos._sys_db.transition_delayed_workflows = wake  # type: ignore[method-assign]
 
 
 def stop_queues(dbos: DBOS, seconds: float) -> None:

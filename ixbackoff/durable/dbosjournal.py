@@ -91,13 +91,11 @@ class SegmentJournal:
 
     def load(self) -> None:
         """Read the journal; if it is empty, record the start of the run."""
-        taken = 0
-        for segment in range(self.number + 1):
+        ids = [segment_id(self.run, segment) for segment in range(self.number + 1)]
+        for steps in self.insist(partial(self.host.store.steps_of, ids)).values():
             self.before = frozenset(self.entries)
-            steps = self.insist(partial(self.host.store.steps, segment_id(self.run, segment)))
-            taken = max((step for step, _ in steps), default=0)
             self.entries |= {entry["at"]: entry for _, entry in steps if entry is not None}
-        for _ in range(taken):
+        for _ in range(max((step for step, _ in steps), default=0)):
             DBOS.reserve_step()
         self.resumed = BEGIN in self.entries
         if self.resumed:

@@ -16,6 +16,7 @@ from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import Stopped
 from .._writing.programs import Program
 from .codec import JSON, decode, encode
+from .journal import current_command
 from .store import NewRun, Store, checked_id, failure_of, has_no_end, is_cancelled, is_stuck
 from .worker import POLL, AnyWorkflow, Worker, check_no_worker
 from .workflows import Workflow, fingerprint
@@ -47,8 +48,13 @@ class WorkflowHandle(Generic[A]):
             Exception: the last failure of the run.
             Stopped: the run was cancelled.
             LookupError: the run was forgotten.
-            Misuse: the engine was closed before the run ended.
+            Misuse: the engine was closed before the run ended, or this is the handler of a command.
         """
+        if current_command() is not None:
+            raise Misuse(
+                f"A handler that waits for run {self.id} holds a thread that the run may need: "
+                "answer with the id, and wait for its end in a command that is retried."
+            )
         value: A
         while True:
             over, value = self._engine.result_so_far(self.id)
@@ -177,11 +183,7 @@ class Engine(Generic[E]):
         """
         start = self._new_run(id, workflow, args, kwargs)
         self.store.enqueue(start)
-        begun = self.store.last(id)
-        theirs = None if begun is None else (begun.attributes or {}).get("workflow")
-        if theirs not in (None, workflow.name):
-            raise Misuse(f"Run {id} is a run of the workflow {theirs}, not of {workflow.name}.")
-        return WorkflowHandle(self, id)
+        return self._handles([start])[0]
 
     def start_many(
         self, workflow: Callable[[B], Program[Any, Any, A, E]], arguments: Mapping[str, B], /
@@ -191,11 +193,22 @@ class Engine(Generic[E]):
         As with `start_with_id`, a run that has the id already is returned.
 
         Raises:
-            Misuse: as `start`; or an id is not printable.
+            Misuse: as `start_with_id`.
             Unrecordable: an argument cannot be recorded.
         """
         starts = [self._new_run(run, workflow, (given,), {}) for run, given in arguments.items()]
         self.store.enqueue_all(starts)
+        return self._handles(starts)
+
+    def _handles(self, starts: list[NewRun]) -> list[WorkflowHandle[Any]]:
+        """Return the handles; raise Misuse if an id belongs to another workflow's run."""
+        theirs = self.store.workflows([start.run for start in starts])
+        for start in starts:
+            name = theirs.get(start.run, start.workflow)
+            if name != start.workflow:
+                raise Misuse(
+                    f"Run {start.run} is a run of the workflow {name}, not of {start.workflow}."
+                )
         return [WorkflowHandle(self, start.run) for start in starts]
 
     def _new_run(

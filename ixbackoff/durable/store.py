@@ -7,7 +7,7 @@ segment is the id of the run; the ids of the others have a number at the end.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from logging import getLogger
 from typing import Any, NamedTuple
@@ -34,6 +34,7 @@ from .dbosinternals import (
     current_owner,
     output_table,
     owner_in_database,
+    step_table,
     stop_reconnecting,
     table_versions,
     tables_of,
@@ -54,6 +55,7 @@ VERSION = "ixbackoff-1"
 SEPARATOR = "#"
 """The separator of the id of a run and the number of a segment; no id contains it."""
 
+BATCH = 500  # keys in one query
 LONGEST_ID = 200  # characters
 IDLE = 5.0  # seconds for which a frozen process can lock rows
 ACTIVE = ["PENDING", "ENQUEUED", "DELAYED"]
@@ -154,8 +156,8 @@ class Store:
         """Enqueue a new run, unless a run with its id exists."""
         self._client.enqueue(options_of(start, 0), *start, 0)
 
-    def park(self, start: NewRun, segment: int, seconds: float, owner: str) -> None:
-        """Enqueue the segment after `segment`, to begin in `seconds`.
+    def park(self, start: NewRun, segment: int, due: float, owner: str) -> None:
+        """Enqueue the segment after `segment`, to begin when it is `due` by the shared clock.
 
         Raises:
             DBOSWorkflowConflictIDError: `owner` does not own `segment`: the run was cancelled or
@@ -163,8 +165,12 @@ class Store:
         """
         with self.engine().begin() as connection:
             check_owner(self._client, connection, segment_id(start.run, segment), owner)
-            options = options_of(start, segment + 1, seconds)
-            self._client.enqueue_in_transaction(connection, options, *start, segment + 1)
+            following = options_of(start, segment + 1)
+            following["delay_seconds"] = 0.0  # by the clock of this machine
+            self._client.enqueue_in_transaction(connection, following, *start, segment + 1)
+            rows = workflow_table(self._client)
+            change = sqlalchemy.update(rows).values(delay_until_epoch_ms=int(due * 1000))
+            connection.execute(change.where(rows.c.workflow_uuid == following["workflow_id"]))
 
     def enqueue_all(self, starts: Iterable[NewRun]) -> None:
         with self.engine().begin() as connection:
@@ -176,19 +182,40 @@ class Store:
 
     def segments(self, run: str) -> list[WorkflowStatus]:
         """Return the segments of a run, from the first to the last."""
-        found = self._client.list_workflows(
-            name=DBOS_NAME, workflow_id_prefix=run, load_input=False
-        )
-        mine = [status for status in found if run_of(status.workflow_id) == run]
-        return sorted(mine, key=lambda status: int(status.workflow_id.partition(SEPARATOR)[2] or 0))
+        return self._segments(run, 0)
+
+    def _segments(self, run: str, first: int) -> list[WorkflowStatus]:
+        """Return the segments of a run from number `first` on, by their keys."""
+        found: list[WorkflowStatus] = []
+        size = 4
+        while True:
+            begin = first + len(found)
+            ids = [segment_id(run, number) for number in range(begin, begin + size)]
+            some = self._client.list_workflows(workflow_ids=ids, load_input=False)
+            found += sorted(some, key=lambda status: ids.index(status.workflow_id))
+            if len(some) < size:
+                return found
+            size = min(2 * size, BATCH)
+
+    def workflows(self, runs: list[str]) -> dict[str, str]:
+        """Return the workflow of each run."""
+        rows, found = workflow_table(self._client), dict[str, str]()
+        with self.engine().begin() as connection:
+            for ids in batched(runs):
+                asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.attributes)
+                some = connection.execute(asked.where(rows.c.workflow_uuid.in_(ids)))
+                found |= {run: (attributes or {}).get("workflow", "?") for run, attributes in some}
+        return found
 
     def recent(self, limit: int) -> list[str]:
         """Return the ids of the newest runs, the newest first."""
-        found = self._client.list_workflows(
-            name=DBOS_NAME, sort_desc=True, load_input=False, load_output=False
+        rows = workflow_table(self._client)
+        asked = sqlalchemy.select(rows.c.workflow_uuid).where(
+            rows.c.name == DBOS_NAME, rows.c.workflow_uuid.not_like(f"%{SEPARATOR}%")
         )
-        runs = dict.fromkeys(run_of(status.workflow_id) for status in found)
-        return list(runs)[:limit]
+        newest = asked.order_by(rows.c.created_at.desc()).limit(limit)
+        with self.engine().begin() as connection:
+            return [run for (run,) in connection.execute(newest)]
 
     def forget(self, run: str) -> bool:
         """Delete a run and its journal; if the run has not ended, do nothing and return false."""
@@ -199,7 +226,14 @@ class Store:
         return True
 
     def last(self, run: str) -> WorkflowStatus | None:
-        segments = self.segments(run)
+        """Return the last segment of a run: by its key, after a search in steps that double."""
+        low, step = 0, 1
+        while self.workflows([segment_id(run, low + step)]):
+            low, step = low + step, 2 * step
+        while step > 1:
+            step //= 2
+            low += step if self.workflows([segment_id(run, low + step)]) else 0
+        segments = self._segments(run, low)
         return segments[-1] if segments else None
 
     def can_continue(self, run: str) -> bool:
@@ -220,8 +254,19 @@ class Store:
 
     def steps(self, segment: str) -> list[tuple[int, Entry | None]]:
         """Return the number of each step of a segment, with its entry or `None`."""
-        found = self._client.list_workflow_steps(segment)
-        return [(step["function_id"], entry_of(step["output"])) for step in found]
+        return self.steps_of([segment])[segment]
+
+    def steps_of(self, segments: list[str]) -> dict[str, list[tuple[int, Entry | None]]]:
+        """Return what `steps` returns, for each of many segments."""
+        rows = step_table(self._client)
+        asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.function_id, rows.c.output)
+        found: dict[str, list[tuple[int, Entry | None]]] = {segment: [] for segment in segments}
+        with self.engine().begin() as connection:
+            for ids in batched(segments):
+                some = asked.where(rows.c.workflow_uuid.in_(ids)).order_by(rows.c.function_id)
+                for segment, number, output in connection.execute(some):
+                    found[segment].append((number, entry_of(json.loads(output or "null"))))
+        return found
 
     def given(self, run: str) -> dict[str, JSON]:
         """Return the arguments, the seed and the fingerprint with which a run started."""
@@ -402,13 +447,17 @@ class Store:
         return bool(active)
 
 
+def batched(keys: list[str]) -> Iterator[list[str]]:
+    return (keys[begin : begin + BATCH] for begin in range(0, len(keys), BATCH))
+
+
 def owner_of(run: str, segment: int) -> str:
     """Return the ownership token for a segment, inside the task that performs it."""
     return current_owner(segment_id(run, segment))
 
 
-def options_of(start: NewRun, segment: int, seconds: float | None = None) -> EnqueueOptions:
-    options: EnqueueOptions = {
+def options_of(start: NewRun, segment: int) -> EnqueueOptions:
+    return {
         "workflow_name": DBOS_NAME,
         "queue_name": queue_of(start.workflow),
         "workflow_id": segment_id(start.run, segment),
@@ -416,9 +465,6 @@ def options_of(start: NewRun, segment: int, seconds: float | None = None) -> Enq
         "serialization_type": WorkflowSerializationFormat.PORTABLE,
         "attributes": {"workflow": start.workflow, "run": start.run},
     }
-    if seconds is not None:
-        options["delay_seconds"] = seconds
-    return options
 
 
 def entry_of(output: Any) -> Entry | None:
@@ -443,8 +489,12 @@ def has_no_end(status: WorkflowStatus) -> bool:
     return status.status == "ERROR" and "failure" not in data_of(status)
 
 
+def encoded_failure(status: WorkflowStatus) -> JSON:
+    return json.loads(data_of(status)["failure"])
+
+
 def failure_of(status: WorkflowStatus) -> BaseException:
-    failure: BaseException = decode(json.loads(data_of(status)["failure"]))
+    failure: BaseException = decode(encoded_failure(status))
     return failure
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dbos import WorkflowStatus
 
+from .codec import decode
 from .journal import Entry, after
-from .store import Store, failure_of, has_no_end, is_cancelled, is_resumed, is_stuck
+from .store import Store, encoded_failure, has_no_end, is_cancelled, is_resumed, is_stuck
 
 OVER = {"SUCCESS": "done", "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "abandoned"}
 
@@ -71,12 +72,8 @@ def commands(store: Store, run: str) -> list[RecordedCommand]:
 
 
 def entries_of(store: Store, segments: list[WorkflowStatus]) -> dict[str, Entry]:
-    return {
-        entry["at"]: entry
-        for segment in segments
-        for _, entry in store.steps(segment.workflow_id)
-        if entry is not None
-    }
+    found = store.steps_of([segment.workflow_id for segment in segments]).values()
+    return {entry["at"]: entry for steps in found for _, entry in steps if entry is not None}
 
 
 def outcome(entry: Entry) -> str:
@@ -92,9 +89,9 @@ def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
     if has_no_end(last):
         return "waiting for the database"
     if status == "ERROR":
-        failure: Any = failure_of(last)
-        kind = failure.__class__.__name__
-        return f"stuck: {kind}: {failure}" if is_stuck(last) else f"failed: {kind}"
+        encoded = encoded_failure(last)  # its class may be unknown here
+        kind = encoded["k"].rpartition(":")[2]
+        return f"stuck: {kind}: {decode(encoded['text'])}" if is_stuck(last) else f"failed: {kind}"
     if status == "CANCELLED":
         if is_cancelled(last):
             return "cancelled"

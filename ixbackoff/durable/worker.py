@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
@@ -22,7 +21,7 @@ from .._running.aborting import ABORT, Abort
 from .._running.command_loops import AnyInterpreter
 from .._words.commands import Misuse
 from .codec import JSON, decode, encode, encode_failure
-from .dbosinternals import stop_queues, stop_reconnecting
+from .dbosinternals import launch, stop_queues, stop_reconnecting
 from .dbosjournal import Held, SegmentJournal
 from .journal import Cancelled, Parked, RunLost
 from .milliseconds import add_unixepoch
@@ -132,7 +131,7 @@ class Worker:
         if not self.store.sqlite:
             return ServerLock(self.store, self.workflows)
         path = file_of(self.store.database)
-        lock = FileLock(path, time.time)
+        lock = FileLock(path)
         with closing(sqlite3.connect(path)) as connection:  # faster, and readers block no writer
             connection.execute("pragma journal_mode=wal")
         return lock
@@ -169,7 +168,7 @@ class Worker:
         DBOS.listen_queues([queue_of(name) for name in self.workflows])
         for name in self.workflows:  # before DBOS reads the list of queues, once a second
             self.store.register(name, self.concurrency, POLL)
-        DBOS.launch()
+        launch(self.dbos, self.lock.now)
         stop_reconnecting(self.dbos)
         self.lock.watch(self.begin_again, self.run_locks.held)
         self.unperformed = UnperformedRuns(
@@ -293,7 +292,7 @@ class Worker:
         """
         left = parked.left()
         early = min(HEAD_START, left / 10) if self.concurrency is None else 0.0
-        self.store.park(start, segment, left - early, owner)
+        self.store.park(start, segment, self.lock.now() + left - early, owner)
 
     @contextmanager
     def abortable(self) -> Generator[None]:

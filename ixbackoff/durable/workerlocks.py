@@ -24,7 +24,7 @@ from uuid import uuid4
 import sqlalchemy
 
 from .._words.commands import Misuse
-from .clocks import DatabaseClock, elapsed
+from .clocks import DatabaseClock, clock_in, elapsed
 from .store import Store, run_of
 
 LOGGER = getLogger("ixbackoff")
@@ -56,18 +56,17 @@ class FileLock:
 
     id = "local"
 
-    def __init__(self, path: str, now: Callable[[], float]) -> None:
+    def __init__(self, path: str) -> None:
         from fcntl import LOCK_EX, LOCK_NB, flock
 
-        self.now = now
-        place = f"{path}.worker"
+        place = f"{os.path.realpath(path)}.worker"
         try:
             descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
             raise Misuse(f"{place} is a link, which may lead to any file: remove it.") from None
-        self._lock = os.fdopen(descriptor, "w")
+        self._lock = os.fdopen(descriptor, "r+")
         HELD.add(self._lock)
         try:
             flock(self._lock, LOCK_EX | LOCK_NB)
@@ -77,6 +76,7 @@ class FileLock:
                 f"Another worker performs the runs in {path}: start runs here with "
                 "Engine(..., worker=False), or use PostgreSQL for several workers."
             ) from None
+        self.now = clock_in(self._lock)
 
     def has_lock(self) -> bool:
         return True
