@@ -17,7 +17,7 @@ QUEUE_THREADS = "queue-worker-"
 """The prefix of the names of the threads that take runs from queues."""
 
 
-def connections(client: DBOSClient) -> sqlalchemy.Engine:
+def connections(client: DBOSClient | DBOS) -> sqlalchemy.Engine:
     return client._sys_db.engine
 
 
@@ -70,10 +70,14 @@ def stop_reconnecting(dbos: DBOS | DBOSClient) -> None:
     dbos._sys_db._retry_connection_errors = False
 
 
+def nothing(self: SystemDatabase) -> None:
+    """Wake no runs."""
+
+
 def launch(dbos: DBOS, now: Callable[[], float]) -> None:
     """Launch DBOS, with parked runs that are due by the clock `now`, and not by the machine's."""
     usual = SystemDatabase.transition_delayed_workflows
-    SystemDatabase.transition_delayed_workflows = lambda _: None  # type: ignore[method-assign]
+    SystemDatabase.transition_delayed_workflows = nothing  # type: ignore[method-assign]
     try:
         DBOS.launch()
     finally:

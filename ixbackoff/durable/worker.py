@@ -150,6 +150,7 @@ class Worker:
                 "sys_db_pool_size": CONNECTIONS_TO_FILE if self.store.sqlite else CONNECTIONS,
                 "notification_listener_polling_interval_sec": POLL,
                 "sys_db_idle_transaction_timeout_sec": IDLE,
+                "use_listen_notify": self.store.sqlite,  # it would cost a connection
                 "log_level": "CRITICAL",  # below it DBOS logs a traceback for each failed run
             }
         )

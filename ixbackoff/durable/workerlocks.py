@@ -105,8 +105,7 @@ class ServerLock:
         self._store = store
         self._stopped = Event()
         self._free: set[str] = set()
-        url = sqlalchemy.make_url(store.database).set(drivername=DRIVER)
-        self._engine = sqlalchemy.create_engine(url, pool_size=2, pool_pre_ping=True)
+        self._engine = store.engine()
         self._clock = DatabaseClock(self._time)
         self._session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         for setting in KEEPALIVE:  # so that the server notices a machine that is gone
@@ -212,7 +211,6 @@ class ServerLock:
         self._stopped.set()
         self._session.invalidate()
         self._session.close()
-        self._engine.dispose()
 
 
 WorkerLock: TypeAlias = FileLock | ServerLock
