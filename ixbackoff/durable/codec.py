@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from .._words.calls import shown as without_secrets
 from .._words.commands import Misuse
 from .._words.values import fields_of
 from .._words.verdicts import RECORDED
@@ -383,9 +384,9 @@ def found_kind(name: str, base: type) -> Any:
 
 
 def shown(value: object) -> str:
-    """Return the `repr` of a value, cut if it is long."""
+    """Return the `repr` of a value without secrets, cut if it is long."""
     try:
-        text = repr(value)
+        text = without_secrets(value)
     except Exception:
         text = f"<{type(value).__name__}>"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -15,7 +15,7 @@ from .._running.sleeping import blocking
 from .._words.commands import Misuse
 from .engine import DATABASE
 from .store import Store, checked_database, file_of
-from .summaries import RunSummary, clock, commands, summary_of
+from .summaries import RunSummary, clock, commands, summaries, summary_of
 
 VARIABLE = "IXBACKOFF_DATABASE"
 MOST = 10_000
@@ -34,9 +34,8 @@ class Listing(NamedTuple):
 
 def runs(store: Store, words: Namespace) -> Listing:
     """List the newest runs."""
-    found = [summary_of(store, run) for run in store.recent(words.limit)]
     columns = ("run", "workflow", "began", "rung", "wait_count", "state", "worker")
-    return Listing([one._asdict() for one in found if one is not None], columns)
+    return Listing([one._asdict() for one in summaries(store, words.limit)], columns)
 
 
 def show(store: Store, words: Namespace) -> Listing:

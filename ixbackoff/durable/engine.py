@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from threading import Condition
 from typing import Any, Generic, ParamSpec, TypeVar
 from uuid import uuid4
@@ -18,6 +19,7 @@ from .._writing.programs import Program
 from .codec import JSON, decode, encode
 from .journal import current_command
 from .store import NewRun, Store, checked_id, failure_of, has_no_end, is_cancelled, is_stuck
+from .summaries import RunSummary, summaries, summary_of
 from .worker import POLL, AnyWorkflow, Worker, check_no_worker
 from .workflows import Workflow, fingerprint
 
@@ -31,7 +33,7 @@ SEED_BITS = 53
 
 
 class WorkflowHandle(Generic[A]):
-    """A handle on a durable run, to wait for its result; the `start` methods of `Engine` return it.
+    """A handle on a durable run; `run` and the `start` methods of `Engine` return it.
 
     Attributes:
         id: the id of the run, by which any process finds it.
@@ -71,6 +73,26 @@ class WorkflowHandle(Generic[A]):
                 return value
             await asyncio.to_thread(self._engine.wait_for_an_end)
 
+    @property
+    def summary(self) -> RunSummary:
+        """The state of the run; a LookupError if it was forgotten."""
+        found = summary_of(self._engine.store, self.id)
+        if found is None:
+            raise LookupError(f"There is no run {self.id}.")
+        return found
+
+    def pause(self) -> None:
+        """Pause the run: no command of it is performed until it is resumed."""
+        self._engine.store.pause(self.id)
+
+    def resume(self) -> bool:
+        """Resume the run if it is paused or stuck; return false in other states."""
+        return self._engine.store.resume(self.id)
+
+    def cancel(self) -> None:
+        """Cancel the run for good; its `finally` blocks run."""
+        self._engine.store.cancel(self.id)
+
     def __repr__(self) -> str:
         return f"<WorkflowHandle {self.id}>"
 
@@ -104,6 +126,7 @@ class Engine(Generic[E]):
         hold: the longest wait, in seconds, that is not parked. A run whose wait is parked takes no
             memory.
         worker: whether to perform runs; `False` for a process that only starts them.
+        keep: the time for which runs that have ended are kept; by default until they are forgotten.
 
     Raises:
         Misuse: an argument has the wrong type, two workflows have the same name, another engine
@@ -120,11 +143,12 @@ class Engine(Generic[E]):
         concurrency: int | None = None,
         hold: float = 60.0,
         worker: bool = True,
+        keep: timedelta | None = None,
     ) -> None:
         check_interpreter(interpreter)
         self._interpreter: AnyInterpreter = interpreter
         self._workflows = by_name(workflows)
-        check_numbers(hold, concurrency)
+        check_numbers(hold, concurrency, keep)
         self._ended = Condition()
         self._process = os.getpid()
         self._closed = False
@@ -135,7 +159,13 @@ class Engine(Generic[E]):
         if worker:
             try:
                 self._worker = Worker(
-                    self._interpreter, self._workflows, self.store, concurrency, hold, self._ended
+                    self._interpreter,
+                    self._workflows,
+                    self.store,
+                    concurrency,
+                    hold,
+                    self._ended,
+                    keep,
                 )
             except BaseException:
                 self.store.close()
@@ -199,6 +229,20 @@ class Engine(Generic[E]):
         starts = [self._new_run(run, workflow, (given,), {}) for run, given in arguments.items()]
         self.store.enqueue_all(starts)
         return self._handles(starts)
+
+    def run(self, id: str) -> WorkflowHandle[Any]:  # noqa: A002
+        """Return the run with an id, whichever process started or performs it.
+
+        Raises:
+            LookupError: there is no such run.
+        """
+        handle = WorkflowHandle[Any](self, id)
+        _ = handle.summary
+        return handle
+
+    def runs(self, limit: int = 20) -> list[RunSummary]:
+        """Return summaries of the newest runs in the database, the newest first."""
+        return summaries(self.store, limit)
 
     def _handles(self, starts: list[NewRun]) -> list[WorkflowHandle[Any]]:
         """Return the handles; raise Misuse if an id belongs to another workflow's run."""
@@ -280,7 +324,9 @@ def by_name(workflows: tuple[object, ...]) -> dict[str, AnyWorkflow]:
     return named
 
 
-def check_numbers(hold: object, concurrency: object) -> None:
+def check_numbers(hold: object, concurrency: object, keep: object) -> None:
+    if keep is not None and not (isinstance(keep, timedelta) and keep >= timedelta(0)):
+        raise ValueError(f"keep={keep!r}: give a timedelta, or None.")
     if not isinstance(hold, int | float) or not hold >= 0:
         raise ValueError(f"hold={hold!r}: give seconds, 0 or more.")
     if concurrency is not None and (not isinstance(concurrency, int) or concurrency < 1):

@@ -143,11 +143,14 @@ class Store:
         stop_reconnecting(self._client)
         self._client.destroy()
 
-    def register(self, workflow: str, concurrency: int | None, poll: float) -> None:
+    def register(
+        self, workflow: str, concurrency: int | None, poll: float, rate: tuple[int, float] | None
+    ) -> None:
         """Make the queue of a workflow, from which a worker takes `concurrency` runs at a time."""
         self._client.register_queue(
             queue_of(workflow),
             worker_concurrency=concurrency,
+            limiter=None if rate is None else {"limit": rate[0], "period": rate[1]},
             polling_interval_sec=poll,
             on_conflict="always_update",
         )
@@ -224,6 +227,24 @@ class Store:
             return False
         self._client.delete_workflows([status.workflow_id for status in segments])
         return True
+
+    def forget_ended(self, before: float) -> None:
+        """Delete some of the runs that ended before a time, in seconds since the epoch."""
+        rows, outputs = workflow_table(self._client), output_table(self._client)
+        join = rows.outerjoin(outputs, rows.c.workflow_uuid == outputs.c.workflow_uuid)
+        asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.attributes).select_from(join)
+        ended = asked.where(
+            rows.c.name == DBOS_NAME,
+            rows.c.completed_at < int(before * 1000),
+            rows.c.status.in_(["SUCCESS", "ERROR", "CANCELLED"]),
+            sqlalchemy.func.coalesce(outputs.c.output, "").not_like('{"next"%'),
+        )
+        with self.engine().begin() as connection:
+            found = connection.execute(ended.limit(BATCH)).all()
+        for segment, attributes in found:
+            last = self.last(run_of(segment))
+            if last is not None and (last.status != "CANCELLED" or CANCELLED in (attributes or {})):
+                self.forget(run_of(segment))
 
     def last(self, run: str) -> WorkflowStatus | None:
         """Return the last segment of a run: by its key, after a search in steps that double."""

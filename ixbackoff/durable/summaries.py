@@ -65,6 +65,12 @@ def summary_of(store: Store, run: str) -> RunSummary | None:
     return RunSummary(run, workflow, began, last.executor_id or "-", rung, len(waits), state)
 
 
+def summaries(store: Store, limit: int) -> list[RunSummary]:
+    """Summarize the newest runs, the newest first."""
+    found = [summary_of(store, run) for run in store.recent(limit)]
+    return [one for one in found if one is not None]
+
+
 def commands(store: Store, run: str) -> list[RecordedCommand]:
     """Return the commands of a run, in the order in which they were recorded."""
     found = entries_of(store, store.segments(run)).values()

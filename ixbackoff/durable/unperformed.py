@@ -9,6 +9,7 @@ them, and this worker has not tried to. Others wait for a workflow that no worke
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from datetime import timedelta
 from logging import getLogger
 from threading import Event, Thread
 
@@ -33,6 +34,7 @@ class UnperformedRuns:
     Args:
         taken: returns whether a task has a run.
         stuck: the segments that the code of this process could not continue.
+        keep: the time after which runs that have ended are forgotten.
     """
 
     def __init__(
@@ -42,12 +44,14 @@ class UnperformedRuns:
         workflows: Collection[str],
         taken: Callable[[str], bool],
         stuck: Collection[str],
+        keep: timedelta | None,
     ) -> None:
         self._store = store
         self._lock = lock
         self._workflows = workflows
         self._taken = taken
         self._stuck = stuck
+        self._keep = keep
         self._unknown: set[str] = set()
         self._seen: set[tuple[str, str]] = set()
         self._stopped = Event()
@@ -69,6 +73,8 @@ class UnperformedRuns:
             over = self._stopped.wait(ROUND)
 
     def _search(self) -> None:
+        if self._keep is not None:
+            self._store.forget_ended(self._lock.now() - self._keep.total_seconds())
         for status in self._store.stuck():
             workflow = (status.attributes or {})["workflow"]
             if workflow in self._workflows and status.workflow_id not in self._stuck:

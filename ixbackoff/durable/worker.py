@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from contextvars import Context
+from datetime import timedelta
 from logging import getLogger
 from threading import Condition, Event, Lock
 from typing import Any, TypeAlias
@@ -20,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from .._running.aborting import ABORT, Abort
 from .._running.command_loops import AnyInterpreter
 from .._words.commands import Misuse
-from .codec import JSON, decode, encode, encode_failure
+from .codec import JSON, decode, encode, encode_failure, shown
 from .dbosinternals import launch, stop_queues, stop_reconnecting
 from .dbosjournal import Held, SegmentJournal
 from .journal import Cancelled, Parked, RunLost
@@ -99,6 +100,7 @@ class Worker:
         concurrency: int | None,
         hold: float,
         ended: Condition,
+        keep: timedelta | None,
     ) -> None:
         self.interpreter = interpreter
         self.workflows = workflows
@@ -106,6 +108,7 @@ class Worker:
         self.concurrency = concurrency
         self.hold = hold
         self.ended = ended
+        self.keep = keep
         self.process = os.getpid()
         self.closing = False
         self.generation = 0
@@ -168,12 +171,12 @@ class Worker:
         )(body)
         DBOS.listen_queues([queue_of(name) for name in self.workflows])
         for name in self.workflows:  # before DBOS reads the list of queues, once a second
-            self.store.register(name, self.concurrency, POLL)
+            self.store.register(name, self.concurrency, POLL, self.workflows[name].rate)
         launch(self.dbos, self.lock.now)
         stop_reconnecting(self.dbos)
         self.lock.watch(self.begin_again, self.run_locks.held)
         self.unperformed = UnperformedRuns(
-            self.store, self.lock, self.workflows, self.run_locks.held, self.stuck
+            self.store, self.lock, self.workflows, self.run_locks.held, self.stuck, self.keep
         )
 
     def begin_again(self) -> None:
@@ -274,7 +277,8 @@ class Worker:
             if stuck:
                 self.stuck.add(segment_id(start.run, segment))
                 LOGGER.warning(
-                    "run %s is stuck, until an engine has code that works: %r", start.run, failure
+                    "run %s is stuck, until an engine has code that works: %s",
+                    *(start.run, shown(failure)),
                 )
             raise RunFailed(encode_failure(failure), stuck) from None
         except (asyncio.CancelledError, GeneratorExit):
