@@ -21,7 +21,7 @@ from .._running.sleeping import LONGEST_SLEEP, awaitable
 from .clocks import left
 from .journal import Cancelled, Entry, Make, MakeAsync, Parked, RunLost, after
 from .outages import insist, insist_async, outside_of_workflows
-from .store import NewRun, Store, is_cancelled, owner_of, segment_id
+from .store import NewRun, Store, converted, is_cancelled, owner_of, segment_id
 from .workerlocks import WorkerLock
 
 A = TypeVar("A")
@@ -94,7 +94,8 @@ class SegmentJournal:
         ids = [segment_id(self.run, segment) for segment in range(self.number + 1)]
         for steps in self.insist(partial(self.host.store.steps_of, ids)).values():
             self.before = frozenset(self.entries)
-            self.entries |= {entry["at"]: entry for _, entry in steps if entry is not None}
+            found = [self.opened(entry) for _, entry in steps if entry is not None]
+            self.entries |= {entry["at"]: entry for entry in found}
         for _ in range(max((step for step, _ in steps), default=0)):
             DBOS.reserve_step()
         self.resumed = BEGIN in self.entries
@@ -159,9 +160,8 @@ class SegmentJournal:
             except TAKEN_AWAY:
                 raise self.taken_away() from None
 
-        entry = self.entries[place] = insist(
-            self.run, recorded, self.held.over, once.is_of_database
-        )
+        kept = insist(self.run, recorded, self.held.over, once.is_of_database)
+        entry = self.entries[place] = self.opened(kept)
         return entry
 
     async def keep_async(self, place: str, kind: str, make: MakeAsync) -> Entry:
@@ -174,8 +174,15 @@ class SegmentJournal:
             except TAKEN_AWAY:
                 raise await asyncio.to_thread(self.taken_away) from None
 
-        entry = self.entries[place] = await insist_async(self.run, recorded, once.is_of_database)
+        kept = await insist_async(self.run, recorded, once.is_of_database)
+        entry = self.entries[place] = self.opened(kept)
         return entry
+
+    def opened(self, entry: Entry) -> Entry:
+        return converted(entry, self.host.store.opened)
+
+    def sealed(self, entry: Entry) -> Entry:
+        return converted(entry, self.host.store.sealed)
 
     def step(self) -> StepReservation:
         """Reserve the next step, under a lock, because several threads may do so."""
@@ -227,7 +234,7 @@ class Once:
             while not self._journal.sure():
                 self._journal.held.over.wait(MOMENT)
             self._making = True
-            self._entry = make()
+            self._entry = self._journal.sealed(make())
             self._making = False
         return self._entry
 
@@ -236,6 +243,6 @@ class Once:
             while not self._journal.sure():
                 await awaitable()(MOMENT)
             self._making = True
-            self._entry = await make()
+            self._entry = self._journal.sealed(await make())
             self._making = False
         return self._entry

@@ -18,7 +18,16 @@ from .._words.failures import Stopped
 from .._writing.programs import Program
 from .codec import JSON, decode, encode
 from .journal import current_command
-from .store import NewRun, Store, checked_id, failure_of, has_no_end, is_cancelled, is_stuck
+from .store import (
+    NewRun,
+    Seal,
+    Store,
+    checked_id,
+    encoded_failure,
+    has_no_end,
+    is_cancelled,
+    is_stuck,
+)
 from .summaries import RunSummary, summaries, summary_of
 from .worker import POLL, AnyWorkflow, Worker, check_no_worker
 from .workflows import Workflow, fingerprint
@@ -127,6 +136,8 @@ class Engine(Generic[E]):
             memory.
         worker: whether to perform runs; `False` for a process that only starts them.
         keep: the time for which runs that have ended are kept; by default until they are forgotten.
+        seal: a function that encrypts bytes, and one that decrypts them. Arguments, commands,
+            answers and failures pass through them on their way to the database and back.
 
     Raises:
         Misuse: an argument has the wrong type, two workflows have the same name, another engine
@@ -144,6 +155,7 @@ class Engine(Generic[E]):
         hold: float = 60.0,
         worker: bool = True,
         keep: timedelta | None = None,
+        seal: Seal | None = None,
     ) -> None:
         check_interpreter(interpreter)
         self._interpreter: AnyInterpreter = interpreter
@@ -155,7 +167,7 @@ class Engine(Generic[E]):
         self._worker: Worker | None = None
         if worker:
             check_no_worker()  # first: SQLite may hang in the fork of a process that uses it
-        self.store = Store(database)
+        self.store = Store(database, seal)
         if worker:
             try:
                 self._worker = Worker(
@@ -266,8 +278,8 @@ class Engine(Generic[E]):
         timeless = Defaults(how.schedule, budget=how.budget)
         check_run(program, self._interpreter, Interpreter | AsyncInterpreter, timeless)
         given: dict[str, JSON] = {
-            "args": [encode(value) for value in args],
-            "kwargs": {name: encode(value) for name, value in kwargs.items()},
+            "args": self.store.sealed([encode(value) for value in args]),
+            "kwargs": self.store.sealed({name: encode(one) for name, one in kwargs.items()}),
             "seed": random.getrandbits(SEED_BITS),
             "plan": fingerprint(program, how),
         }
@@ -288,9 +300,10 @@ class Engine(Generic[E]):
         if status is None:
             raise LookupError(f"There is no run {run}: it was forgotten.")
         if status.status == "SUCCESS" and "value" in (status.output or {}):
-            return True, decode((status.output or {})["value"])
+            return True, decode(self.store.opened((status.output or {})["value"]))
         if status.status == "ERROR" and not has_no_end(status) and not is_stuck(status):
-            raise failure_of(status)
+            failure: BaseException = decode(self.store.opened(encoded_failure(status)))
+            raise failure
         if status.status == "CANCELLED" and is_cancelled(status):
             raise Stopped(f"run {run} was cancelled")
         if status.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":

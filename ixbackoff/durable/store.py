@@ -6,11 +6,12 @@ segment is the id of the run; the ids of the others have a number at the end.
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from logging import getLogger
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy
 from dbos import (
@@ -27,7 +28,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from .._words.commands import Misuse
-from .codec import JSON, decode
+from .codec import JSON, TAG
 from .dbosinternals import (
     check_owner,
     connections,
@@ -66,6 +67,12 @@ RESUMES = "resumes"
 QUEUE = "ixbackoff:"
 """The beginning of the names of queues."""
 
+SEALED = "sealed"
+"""The tag of a payload that was sealed, which no encoded value has."""
+
+Seal: TypeAlias = tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]
+"""A function that seals a payload, and its inverse."""
+
 SERIALIZER = DBOSPortableJSONSerializer
 
 
@@ -81,12 +88,12 @@ class RunFailed(Exception):
     """The last failure of a run, in the form that DBOS stores.
 
     Args:
-        encoded: the failure as JSON.
+        encoded: the failure as JSON, perhaps sealed.
         stuck: whether not a command has failed, but the code: other code can continue the run.
     """
 
     def __init__(self, encoded: JSON, stuck: bool = False) -> None:
-        super().__init__(f"{encoded['k'].rpartition(':')[2]}: {decode(encoded['text'])}")
+        super().__init__(kind_of(encoded))
         self.data = {"failure": json.dumps(encoded), "stuck": stuck}
 
 
@@ -99,7 +106,8 @@ class Store:
         ConnectionError: the database cannot be reached.
     """
 
-    def __init__(self, database: str) -> None:
+    def __init__(self, database: str, seal: Seal | None = None) -> None:
+        self._seal = seal
         self.database = checked_database(database)
         self.sqlite = database.startswith("sqlite")
         if self.sqlite:
@@ -124,6 +132,21 @@ class Store:
             shown = sqlalchemy.make_url(database).render_as_string(hide_password=True)
             said = in_words(error)
             raise ConnectionError(f"The database {shown} cannot be opened: {said}") from None
+
+    def sealed(self, payload: JSON) -> JSON:
+        """Return a payload as the database stores it."""
+        if self._seal is None:
+            return payload
+        given = self._seal[0](json.dumps(payload).encode())
+        return {TAG: SEALED, "v": base64.b64encode(given).decode()}
+
+    def opened(self, stored: JSON) -> JSON:
+        """Return a payload that was stored; raise Misuse if it is sealed and there is no seal."""
+        if stored.__class__ is not dict or stored.get(TAG) != SEALED:
+            return stored
+        if self._seal is None:
+            raise Misuse("The payloads in this database are sealed: give Engine(..., seal=...).")
+        return json.loads(self._seal[1](base64.b64decode(stored["v"])))
 
     def _make_tables(self) -> None:
         """Make the tables, or migrate older ones; raise Misuse if a newer DBOS made them."""
@@ -514,9 +537,17 @@ def encoded_failure(status: WorkflowStatus) -> JSON:
     return json.loads(data_of(status)["failure"])
 
 
-def failure_of(status: WorkflowStatus) -> BaseException:
-    failure: BaseException = decode(encoded_failure(status))
-    return failure
+def kind_of(encoded: JSON) -> str:
+    """Return the name of the class of an encoded failure; it may be unknown in this process."""
+    return str(encoded.get("k", SEALED)).rpartition(":")[2]
+
+
+def converted(entry: Entry, convert: Callable[[JSON], JSON]) -> Entry:
+    """Seal or open the parts of an entry that handlers or users have made."""
+    parts: Entry = {key: convert(entry[key]) for key in ("a", "f", "v") if key in entry}
+    if "c" in entry:
+        parts["c"] = [*entry["c"][:2], convert(entry["c"][2])]
+    return entry | parts
 
 
 def is_cancelled(status: WorkflowStatus) -> bool:

@@ -9,7 +9,16 @@ from dbos import WorkflowStatus
 
 from .codec import decode
 from .journal import Entry, after
-from .store import Store, encoded_failure, has_no_end, is_cancelled, is_resumed, is_stuck
+from .store import (
+    SEALED,
+    Store,
+    encoded_failure,
+    has_no_end,
+    is_cancelled,
+    is_resumed,
+    is_stuck,
+    kind_of,
+)
 
 OVER = {"SUCCESS": "done", "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "abandoned"}
 
@@ -74,7 +83,7 @@ def summaries(store: Store, limit: int) -> list[RunSummary]:
 def commands(store: Store, run: str) -> list[RecordedCommand]:
     """Return the commands of a run, in the order in which they were recorded."""
     found = entries_of(store, store.segments(run)).values()
-    return [RecordedCommand(one["at"], one["c"][2], outcome(one)) for one in found if "c" in one]
+    return [RecordedCommand(one["at"], shown(one), outcome(one)) for one in found if "c" in one]
 
 
 def entries_of(store: Store, segments: list[WorkflowStatus]) -> dict[str, Entry]:
@@ -86,7 +95,7 @@ def outcome(entry: Entry) -> str:
     if "due" in entry:
         return f"until {clock(entry['due'])}"
     if "f" in entry:
-        return f"failed: {entry['f']['k'].rpartition(':')[2]}"
+        return f"failed: {kind_of(entry['f'])}"
     return "aborted" if "x" in entry else "answered"
 
 
@@ -96,8 +105,8 @@ def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
         return "waiting for the database"
     if status == "ERROR":
         encoded = encoded_failure(last)  # its class may be unknown here
-        kind = encoded["k"].rpartition(":")[2]
-        return f"stuck: {kind}: {decode(encoded['text'])}" if is_stuck(last) else f"failed: {kind}"
+        kind, text = kind_of(encoded), decode(encoded.get("text", SEALED))
+        return f"stuck: {kind}: {text}" if is_stuck(last) else f"failed: {kind}"
     if status == "CANCELLED":
         if is_cancelled(last):
             return "cancelled"
@@ -115,7 +124,12 @@ def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
 def after_entry(entry: Entry) -> str:
     if "due" in entry:
         return f"waiting until {clock(entry['due'])}"
-    return f"after {entry['c'][2]}" if "c" in entry else "performing"
+    return f"after {shown(entry)}" if "c" in entry else "performing"
+
+
+def shown(entry: Entry) -> str:
+    text = entry["c"][2]
+    return text if isinstance(text, str) else SEALED
 
 
 def clock(epoch: float) -> str:

@@ -248,8 +248,9 @@ class Worker:
         building = True
         try:
             workflow = self.workflows[start.workflow]
-            args = [decode(value) for value in start.given["args"]]
-            kwargs = {name: decode(value) for name, value in start.given["kwargs"].items()}
+            opened = self.store.opened
+            args = [decode(value) for value in opened(start.given["args"])]
+            kwargs = {name: decode(value) for name, value in opened(start.given["kwargs"]).items()}
             program, how = workflow.build(*args, **kwargs)
             if fingerprint(program, how) != start.given["plan"]:
                 LOGGER.warning(
@@ -257,10 +258,10 @@ class Worker:
                     "its journal",
                     *(start.workflow, start.run),
                 )
-            building = False
             journal = await SegmentJournal.loaded(self, start, segment, held)
+            building = False
             value = await run_durably(program, how, self.interpreter, journal)
-            return {"value": encode(value)}
+            return {"value": self.store.sealed(encode(value))}
         except Parked as parked:
             owner = owner_of(start.run, segment)
             await insist_in_thread(start.run, self.park, start, segment, parked, owner)
@@ -280,11 +281,11 @@ class Worker:
                     "run %s is stuck, until an engine has code that works: %s",
                     *(start.run, shown(failure)),
                 )
-            raise RunFailed(encode_failure(failure), stuck) from None
+            raise RunFailed(self.store.sealed(encode_failure(failure)), stuck) from None
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as stop:  # such as SystemExit, which would end the event loop
-            raise RunFailed(encode_failure(stop)) from None
+            raise RunFailed(self.store.sealed(encode_failure(stop))) from None
         finally:
             with self.ended:
                 self.ended.notify_all()
