@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.fernet import Fernet
 
 from ixbackoff import N2, Command, Constant, Misuse, NotReady, at
 from ixbackoff.durable import Engine, durable, durable_command
@@ -16,6 +15,7 @@ from ixbackoff.live import live
 
 from ..support.durable.engines import fails, stuck, until, url_in
 
+Fernet = pytest.importorskip("cryptography.fernet").Fernet
 SECRET = "opensaysme"  # noqa: S105
 
 
