@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import doctest
 import gc
 import logging
 import os
 import signal
+import sys
+import traceback
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -31,6 +36,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell has its background jobs ignore both, and so would the processes that tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+if sys.version_info < (3, 11, 7):  # there, doctest compares only the last line: a note, often
+
+    def in_one(*failure: Any) -> list[str]:
+        return ["".join(traceback.format_exception_only(*failure))]
+
+    doctest.traceback = SimpleNamespace(**{**vars(traceback), "format_exception_only": in_one})  # type: ignore[attr-defined]  # it imports traceback
 
 
 def pytest_collection_finish() -> None:

@@ -46,7 +46,7 @@ class Called:
         self.tries: int | None = None if self.top == ENDLESS else self.top + 1
         self.awaits = is_coroutine_function(function)
         self.attempt: Any = wanting(function, backoff._settings.until)
-        self.descent: Callable[[], After] = backoff._begin
+        self.descent: Callable[[], After] = backoff._begin  # pickled by its names
         breaker = backoff._settings.breaker
         if breaker is not None:
             from .circuits import guarded, reported

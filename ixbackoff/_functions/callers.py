@@ -25,7 +25,14 @@ from .._limits.nesting import (
 )
 from .._limits.observers import LOOK, SWAPPED, Observer
 from .._running.logs import WARNING, default_logger, log_wait
-from .._running.sleeping import LONGEST_SLEEP, SWITCHES, awaitable, blocking
+from .._running.sleeping import (
+    BLOCKING,
+    LONGEST_SLEEP,
+    SWITCHES,
+    awaitable,
+    blocking_sleep,
+    short_sleep,
+)
 from .._words.commands import is_coroutine_function, raisable
 from ..schedules.timings import After
 from .answering import OTHERS
@@ -101,8 +108,7 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
                         report_wait(seconds, failure, called, k, watched)
                     mine[0] = None
-                sleep = blocking() if SWITCHES else sleep
-                sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
+                (blocking_sleep if SWITCHES or seconds >= BLOCKING else sleep)(seconds)
                 mine[1] = k = k + 1
                 waited += seconds
                 if watched is not None or thread.mark is not mine:
@@ -169,7 +175,8 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
                         report_wait(seconds, failure, called, k, watched)
                     mine[0] = None
-                sleep = awaitable() if SWITCHES else sleep
+                if SWITCHES:
+                    sleep = awaitable()
                 await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                 mine[1] = k = k + 1
                 waited += seconds
@@ -190,7 +197,7 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
 
 def in_thread(descent: Callable[[], After]) -> tuple[After, Any, Any]:
     """Return what a call needs from its first failure on, in a thread."""
-    return in_time_around(descent()), blocking(), default_logger()
+    return in_time_around(descent()), short_sleep(), default_logger()
 
 
 def in_task(descent: Callable[[], After], failure: Exception) -> tuple[After, Any, Any, Any]:

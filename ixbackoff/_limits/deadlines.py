@@ -120,8 +120,8 @@ def time_around() -> Left | None:
 
 def in_time_around(after: After) -> After:
     """Return `after`, with `None` in place of a wait that the run around this has no time for."""
-    left = time_around()
-    if left is None:
+    left = LEFT.get()
+    if left is None or left.over:
         return after
     left.late, refuses = "", left.refuses
 

@@ -111,11 +111,11 @@ def begin(mine: Mark, program: object, *, awaits: bool = False) -> None:
     Call this in a `try` whose `finally` begins with `mine[0] = None`, which clears the mark in all
     copies of the context: see the comment in `interrupts`.
     """
-    if may_be_inside():
+    thread = this_thread()
+    if RUNNING.get()[0] is not None or thread.mark[0] is not None or thread.awaits:
         check_alone(program)
     mine[0] = program
     RUNNING.set(mine)
-    thread = this_thread()
     if awaits:
         thread.awaits = True
     else:

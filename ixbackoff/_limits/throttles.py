@@ -39,7 +39,7 @@ class Throttle(Gate):
     ...     except (Crowded, ConnectionError):
     ...         pass
     >>> len(world.trace), throttle
-    (5, <Throttle: refuses 90% of the tries>)
+    (4, <Throttle: refuses 95% of the tries>)
 
     Args:
         over: the tries for each answer. With less, a service under overload does more useful work,

@@ -81,17 +81,6 @@ def check_loop(seconds: float) -> None:
         frame, depth = frame.f_back, depth + 1
 
 
-def blocking() -> Callable[[float], object]:
-    if SWITCHES:
-        return pause
-    return time.sleep if running() == (None, None) else pause_in_loop
-
-
-def pause_in_loop(seconds: float) -> None:
-    check_loop(seconds)
-    time.sleep(seconds)
-
-
 def awaitable(task: object = None) -> Callable[[float], Awaitable[object]]:
     """Return the function that sleeps in the event loop of the caller, whose task may be given."""
     asyncio, trio = running() if task is None else (sys.modules["asyncio"], None)
@@ -109,9 +98,16 @@ def awaitable(task: object = None) -> Callable[[float], Awaitable[object]]:
     return pause
 
 
-def pause(seconds: float) -> None:
+def short_sleep() -> Callable[[float], None]:
+    """Return the function for waits shorter than `BLOCKING`, while no switch is active."""
+    return time.sleep
+
+
+def blocking_sleep(seconds: float) -> None:
+    """Sleep in this thread, or have the active switches take the wait."""
+    check_loop(seconds)
     if not skipped(seconds):
-        time.sleep(seconds)
+        time.sleep(min(seconds, LONGEST_SLEEP))
 
 
 def pause_until(stops: tuple[Event, ...], seconds: float) -> None:
@@ -133,15 +129,12 @@ def pause_until(stops: tuple[Event, ...], seconds: float) -> None:
 def sleep(wait: Delay, logger: Logger | None = None) -> None:
     """Log a wait, then sleep in this thread, at most until the `stop` of the program."""
     log(wait, logger)
-    check_loop(wait.seconds)
-    seconds = min(wait.seconds, LONGEST_SLEEP)
     stops = STOPS.get()
     if stops:
-        pause_until(stops, seconds)
-    elif SWITCHES:
-        pause(seconds)
+        check_loop(wait.seconds)
+        pause_until(stops, min(wait.seconds, LONGEST_SLEEP))
     else:
-        time.sleep(seconds)
+        blocking_sleep(wait.seconds)
 
 
 def sleep_until(wait: Delay, stop: Event, logger: Logger) -> None:

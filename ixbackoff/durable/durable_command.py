@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._commandline import FAILED, INTERRUPTED, WRONG, Parser, whole
-from .._running.sleeping import blocking
+from .._running.sleeping import blocking_sleep
 from .._words.commands import Misuse
 from .engine import DATABASE
 from .store import Store, checked_database, file_of
@@ -165,7 +165,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{CLEAR}{text}" if words.watch and not as_json else text, flush=True)
             if not words.watch:
                 return 0
-            blocking()(AGAIN)
+            blocking_sleep(AGAIN)
     except KeyboardInterrupt:
         return INTERRUPTED
     finally:

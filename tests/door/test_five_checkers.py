@@ -137,7 +137,8 @@ ORDINARY = re.compile(
     r'|type "(?:bytes|str|int|list\[\w+\]|tuple\[[\w, ]+\]|First\[\w+\]|Coroutine\[.*bytes\])"'
     r'|type "Backoff\[Nat\]"'
     r'|got "str", expected "int"|"Exponential" has no attribute|final attribute "base"'
-    r'|List item 0 has|try using Literal|Argument "(?:nested|until)"|abstract class "Empty"'
+    r'|List item 0 has|try using Literal|Argument "(?:nested|until)"'
+    r'|abstract class "(?:Empty|Mute)"'
     r'|(?:of|for "start" of) "(?:Model|Engine)"|Sequence\[Surprise\]|Argument 1 to "dies"'
     r'|Argument 1 has incompatible type "Callable\[\[\], (?:int|Program)'
 )

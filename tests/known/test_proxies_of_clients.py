@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+import warnings
+from collections.abc import Iterator
 from itertools import repeat
 
 import pytest
@@ -12,6 +16,16 @@ from ixbackoff.schedules import Constant
 from ixbackoff.testing.web import Fault, Origin, Status
 
 from ..support.clients.web import Client, raising_clients
+
+
+@pytest.fixture(autouse=True)
+def answers_of_proxies_are_closed() -> Iterator[None]:
+    """Close the answers that http.client leaves open before Python 3.11.7."""
+    yield
+    if sys.version_info < (3, 11, 7):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
 
 
 @raising_clients
