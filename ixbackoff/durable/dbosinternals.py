@@ -13,6 +13,7 @@ from dbos._migration import get_migration_versions, get_sqlite_migration_version
 from dbos._sys_db import SystemDatabase
 
 SCHEMA = "dbos"
+WAKE = "transition_delayed_workflows"
 QUEUE_THREADS = "queue-worker-"
 """The prefix of the names of the threads that take runs from queues."""
 
@@ -77,11 +78,11 @@ def nothing(self: SystemDatabase) -> None:
 def launch(dbos: DBOS, now: Callable[[], float]) -> None:
     """Launch DBOS, with parked runs that are due by the clock `now`, and not by the machine's."""
     usual = SystemDatabase.transition_delayed_workflows
-    SystemDatabase.transition_delayed_workflows = nothing  # type: ignore[method-assign]
+    setattr(SystemDatabase, WAKE, nothing)
     try:
         DBOS.launch()
     finally:
-        SystemDatabase.transition_delayed_workflows = usual  # type: ignore[method-assign]
+        setattr(SystemDatabase, WAKE, usual)
     rows = dbos._sys_db.tables.workflow_status
     late = rows.c.status == "DELAYED", rows.c.delay_until_epoch_ms <= sqlalchemy.bindparam("now")
     change = sqlalchemy.update(rows).where(*late).values(status="ENQUEUED")
@@ -90,7 +91,7 @@ def launch(dbos: DBOS, now: Callable[[], float]) -> None:
         with dbos._sys_db.engine.begin() as connection:
             connection.execute(change, {"now": int(now() * 1000)})
 
-    dbos._sys_db.transition_delayed_workflows = wake  # type: ignore[method-assign]
+    setattr(dbos._sys_db, WAKE, wake)
 
 
 def stop_queues(dbos: DBOS, seconds: float) -> None:

@@ -206,11 +206,7 @@ class Store:
     def engine(self) -> sqlalchemy.Engine:
         return connections(self._client)
 
-    def segments(self, run: str) -> list[WorkflowStatus]:
-        """Return the segments of a run, from the first to the last."""
-        return self._segments(run, 0)
-
-    def _segments(self, run: str, first: int) -> list[WorkflowStatus]:
+    def segments(self, run: str, first: int = 0) -> list[WorkflowStatus]:
         """Return the segments of a run from number `first` on, by their keys."""
         found: list[WorkflowStatus] = []
         size = 4
@@ -255,29 +251,26 @@ class Store:
         """Delete some of the runs that ended before a time, in seconds since the epoch."""
         rows, outputs = workflow_table(self._client), output_table(self._client)
         join = rows.outerjoin(outputs, rows.c.workflow_uuid == outputs.c.workflow_uuid)
-        asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.attributes).select_from(join)
-        ended = asked.where(
-            rows.c.name == DBOS_NAME,
-            rows.c.completed_at < int(before * 1000),
-            rows.c.status.in_(["SUCCESS", "ERROR", "CANCELLED"]),
-            sqlalchemy.func.coalesce(outputs.c.output, "").not_like('{"next"%'),
+        attributes = sqlalchemy.cast(rows.c.attributes, sqlalchemy.Text)
+        ended = sqlalchemy.or_(
+            (rows.c.status == "SUCCESS") & outputs.c.output.not_like('{"next"%'),
+            (rows.c.status == "ERROR") & outputs.c.error.contains('"stuck":false'),
+            (rows.c.status == "CANCELLED") & attributes.contains(f'"{CANCELLED}"'),
         )
+        asked = sqlalchemy.select(rows.c.workflow_uuid).select_from(join)
+        old = asked.where(rows.c.name == DBOS_NAME, rows.c.completed_at < int(before * 1000), ended)
         with self.engine().begin() as connection:
-            found = connection.execute(ended.limit(BATCH)).all()
-        for segment, attributes in found:
-            last = self.last(run_of(segment))
-            if last is not None and (last.status != "CANCELLED" or CANCELLED in (attributes or {})):
-                self.forget(run_of(segment))
+            found = [segment for (segment,) in connection.execute(old.limit(BATCH))]
+        for segment in found:
+            self.forget(run_of(segment))
 
     def last(self, run: str) -> WorkflowStatus | None:
-        """Return the last segment of a run: by its key, after a search in steps that double."""
+        """Return the last segment of a run, by its key."""
         low, step = 0, 1
-        while self.workflows([segment_id(run, low + step)]):
-            low, step = low + step, 2 * step
-        while step > 1:
-            step //= 2
-            low += step if self.workflows([segment_id(run, low + step)]) else 0
-        segments = self._segments(run, low)
+        while step:
+            found = bool(self.workflows([segment_id(run, low + step)]))
+            low, step = (low + step, 2 * step) if found else (low, step // 2)
+        segments = self.segments(run, low)
         return segments[-1] if segments else None
 
     def can_continue(self, run: str) -> bool:

@@ -13,8 +13,6 @@ from datetime import timedelta
 from logging import getLogger
 from threading import Event, Thread
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from .outages import in_words
 from .store import Store, run_of
 from .workerlocks import WorkerLock
@@ -65,7 +63,7 @@ class UnperformedRuns:
         while not over:
             try:
                 self._search()
-            except SQLAlchemyError as error:
+            except Exception as error:
                 if not self._stopped.is_set():
                     LOGGER.warning(
                         "worker %s cannot query its runs: %s", self._lock.id, in_words(error)
