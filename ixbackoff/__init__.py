@@ -170,11 +170,11 @@ _LATER = {
     "_meaning.planning": ("Plan", "plan"),
     "_writing.several": ("First", "all_of", "first_of"),
 }
-"""Modules that few programs need, with their names: imported when one of these is first used."""
+"""Modules that few programs need, with their public names; imported at the first use of a name."""
 
 
 def _shown_as_public(values: Iterable[Any]) -> None:
-    """Have a traceback say ixbackoff.NotReady, and not in which module it is."""
+    """Make a traceback say `ixbackoff.NotReady`, without the name of a private module."""
     private = f"{__name__}._"
     for one in values:
         value = getattr(one, "__origin__", one)  # N1 is an alias of Succ

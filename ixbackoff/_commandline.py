@@ -45,13 +45,9 @@ def print_anything() -> None:
 
 
 class Parser(ArgumentParser):
-    """A parser that reports an error in one line.
+    """A parser that reports an error in one line."""
 
-    Attributes:
-        hands_over: whether `--help` raises `HelpRequested` with the parser, in place of a print.
-    """
-
-    hands_over: ClassVar[bool] = False
+    hands_over: ClassVar[bool] = False  # whether `--help` raises `HelpRequested` with the parser
 
     def error(self, message: str) -> Never:
         self.exit(WRONG, f"{printable(message)}; --help tells more.\n")
@@ -109,7 +105,6 @@ class Flag(NamedTuple):
 
 
 def add_flags(parser: ArgumentParser, flags: Iterable[Flag]) -> None:
-    """Add flags to a parser."""
     for flag in flags:
         default = flag.default
         how: dict[str, Any] = {"type": flag.read, "metavar": flag.unit, "default": default}

@@ -29,10 +29,10 @@ def counted(number: float | None, one: str, several: str) -> str:
     """Write a count with its noun.
 
     >>> counted(1, "try", "tries"), counted(4, "try", "tries"), counted(None, "try", "tries")
-    ('1 try', '4 tries', 'as many tries as its functions tell')
+    ('1 try', '4 tries', 'as many tries as its functions decide')
     """
     if number is None:
-        return f"as many {several} as its functions tell"
+        return f"as many {several} as its functions decide"
     if number == inf:
         return f"{several} without end"
     return f"{number:g} {one if number == 1 else several}"

@@ -12,15 +12,10 @@ from typing import NamedTuple
 
 
 class Checker(NamedTuple):
-    """A type checker.
+    """A type checker."""
 
-    Attributes:
-        commands: its subcommands; the first is the default.
-        plainly: the options for one line of output for each error, with its column.
-    """
-
-    commands: tuple[str, ...] = ()
-    plainly: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()  # its subcommands; the first is the default
+    plainly: tuple[str, ...] = ()  # the options for one line for each error, with its column
 
 
 LINES = ("--no-pretty", "--show-column-numbers", "--no-color-output", "--show-error-codes")

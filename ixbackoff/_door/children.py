@@ -23,19 +23,12 @@ GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 
 
 class ChildEnd(NamedTuple):
-    """The end of a child process.
+    """The end of a child process."""
 
-    Attributes:
-        status: its exit status, or 128 plus the number of the signal that ended it.
-        ended_by: the signal that ended it, if one did.
-        asked_by: the signal that asked this process, and so the child, to end, if one did.
-        late: whether its time limit was over.
-    """
-
-    status: int
-    ended_by: int | None
-    asked_by: int | None
-    late: bool
+    status: int  # its exit status, or 128 plus the number of the signal that ended it
+    ended_by: int | None  # the signal that ended it, if one did
+    asked_by: int | None  # the signal that asked this process, and so the child, to end, if one did
+    late: bool  # whether its time limit was over
 
 
 class NotStarted(Exception):

@@ -47,16 +47,17 @@ def whole() -> ArgumentParser:
 def subparser(module: str) -> ArgumentParser:
     """Make the parser of a subcommand, or an empty parser if a package that it needs is missing."""
     try:
-        room = import_module(module)
+        imported = import_module(module)
     except ImportError:
         return ArgumentParser()
-    names: dict[str, object] = getattr(room, "COMMANDS", {}) | getattr(room, "EXPERIMENTS", {})
+    names: dict[str, object] = getattr(imported, "COMMANDS", {})
+    names = names | getattr(imported, "EXPERIMENTS", {})
     if not names:
-        return completed(parser_of(room.main))
+        return completed(parser_of(imported.main))
     parser = ArgumentParser()
     below = parser.add_subparsers(metavar="COMMAND")
     for name in names:
-        inner = completed(parser_of(room.main, [name]))
+        inner = completed(parser_of(imported.main, [name]))
         below.add_parser(name, help=inner.description or "", parents=[inner], add_help=False)
     return parser
 

@@ -32,7 +32,7 @@ TRUST = (
     "MODULE is imported, which runs its code, and a function that makes a program is called: name "
     "only code that you trust."
 )
-GIVE = "write the arguments behind --, or name a program"
+GIVE = "write the arguments after --, or name a program"
 
 
 def add_schedule(parser: ArgumentParser) -> None:

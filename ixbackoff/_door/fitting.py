@@ -79,7 +79,7 @@ def fit(plan: Plan, limit: ServiceLimit) -> Fit:
     """
     no, instead = f"does not fit {limit}", f"give it within={limit.seconds:g}, or a lower rung"
     if plan.longest == inf:
-        return Fit(limit, False, f"{no}: it has no end until it succeeds; {instead}")
+        return Fit(limit, False, f"{no}: it retries until it succeeds; {instead}")
     least = plan.longest
     if least is None:  # without the tries of unknown length
         least = max(rung.begins + (rung.takes or 0.0) for rung in plan.rungs)

@@ -14,7 +14,7 @@ from .reading.findings import Finding
 
 Piece = Finding | Error | str
 SITE = "https://json.schemastore.org/sarif-2.1.0.json"
-NOTE = "    "
+INDENT = "    "
 
 
 def head(finding: Finding) -> str:
@@ -38,14 +38,14 @@ def explanation(finding: Finding) -> Iterator[str]:
     yield f"{head(finding)} {mistake.sentence}  [{mistake.code}]\n"
     source = finding.line.strip()
     if source:
-        yield f"{NOTE}{source}\n"
+        yield f"{INDENT}{source}\n"
         if finding.place:
             begin = len(finding.line) - len(finding.line.lstrip())
             before = finding.line[begin : finding.place.column - 1]
-            yield NOTE + "".join(letter if letter == "\t" else " " for letter in before) + "^\n"
+            yield INDENT + "".join(letter if letter == "\t" else " " for letter in before) + "^\n"
     if mistake.ladder:
-        yield from (f"{NOTE}  {line}\n" for line in drawing(mistake.ladder))
-    yield f"{NOTE}{mistake.fix}\n"
+        yield from (f"{INDENT}  {line}\n" for line in drawing(mistake.ladder))
+    yield f"{INDENT}{mistake.fix}\n"
 
 
 def concise(pieces: Iterable[Piece]) -> Iterator[str]:
@@ -185,4 +185,3 @@ FORMATS: dict[str, Callable[[Iterable[Piece]], Iterator[str]]] = {
     "github": github,
     "sarif": sarif,
 }
-"""Formats by name."""

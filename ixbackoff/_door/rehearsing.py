@@ -23,7 +23,7 @@ FAILURES: dict[str, Callable[[], Exception]] = {
     "refused": partial(ConnectionRefusedError, "rehearsed"),
     "reset": partial(ConnectionResetError, "rehearsed"),
 }
-SECONDS = duration(0)
+parse_seconds = duration(0)
 MOST = 1000
 """The greatest number of commands in a rehearsal: some programs have no end."""
 
@@ -43,18 +43,18 @@ def outcomes(text: str) -> list[Any]:
 
 def outcome(text: str) -> Any:
     """Parse one outcome: an answer, or the exception to raise."""
-    what, lasting, seconds = text.partition("@")
+    what, at_sign, seconds = text.partition("@")
     kind, _, rest = what.partition(":")
     try:
-        if lasting:
-            return takes(SECONDS(seconds), outcome(what))
+        if at_sign:
+            return takes(parse_seconds(seconds), outcome(what))
         if kind == "ok":
             return value(rest)
         if kind in FAILURES and not rest:
             return FAILURES[kind]()
         if kind == "not-ready":
-            return NotReady(retry_after=SECONDS(rest) if rest else None)
-        headers = {"Retry-After": f"{SECONDS(rest):g}"} if rest else {}
+            return NotReady(retry_after=parse_seconds(rest) if rest else None)
+        headers = {"Retry-After": f"{parse_seconds(rest):g}"} if rest else {}
         failure = failure_of_status(int(kind), headers, "rehearsed")
     except (ValueError, ArgumentTypeError):
         failure = None
@@ -68,11 +68,11 @@ def rehearsed(found: Found, script: list[Any], options: dict[str, Any], form: st
     """Run a program in virtual time, print its commands as `form`; return 1 if it failed."""
     issued = 0
 
-    def answered(command: Command[Any]) -> Any:
+    def answer(command: Command[Any]) -> Any:
         nonlocal issued
-        known = next((known_to[kind] for kind in type(command).__mro__ if kind in known_to), None)
-        if known is not None:
-            return known(command)
+        handler = next((standard[kind] for kind in type(command).__mro__ if kind in standard), None)
+        if handler is not None:
+            return handler(command)
         issued += 1
         if issued > MOST:
             raise Endless
@@ -80,9 +80,9 @@ def rehearsed(found: Found, script: list[Any], options: dict[str, Any], form: st
         return given_by(given, command)
 
     anything: type[Command[Any]] = Command
-    world = Virtual(anything.handled_by(answered))
-    known_to = world._standard()
-    del known_to[AnyCommand]
+    world = Virtual(anything.handled_by(answer))
+    standard = world._standard()
+    del standard[AnyCommand]
     result = failed = None
     try:
         result = found.program.run(world.interpreter, **options)

@@ -13,7 +13,7 @@ from typing import Any
 from .._commandline import FAILED, WRONG, Parser, duration
 from .._meaning.planning import plan
 from .._words.calls import CallAsync
-from .._words.commands import AsyncInterpreter, Interpreter, Misuse, interpreter_of, join
+from .._words.commands import AsyncInterpreter, Interpreter, Misuse, interpreter_of, join_tables
 from ..live import live, live_async
 from . import finding, shell
 from .rehearsing import outcomes, rehearsed
@@ -123,7 +123,7 @@ def with_own(handlers: Any, own: Any) -> Any:
         return handlers
     either = isinstance(handlers, AsyncInterpreter) or isinstance(own, AsyncInterpreter)
     kind: Any = AsyncInterpreter if either else Interpreter
-    return interpreter_of(kind, join(handlers._handlers, own._handlers))
+    return interpreter_of(kind, join_tables(handlers._handlers, own._handlers))
 
 
 def show(value: object) -> None:

@@ -6,15 +6,11 @@ from typing import NamedTuple
 
 
 class Subcommand(NamedTuple):
-    """A module with `main(arguments: list[str]) -> int`, imported when the subcommand runs.
-
-    Attributes:
-        extra: the extra that installs its further packages, if it needs any.
-    """
+    """A module with `main(arguments: list[str]) -> int`, imported when the subcommand runs."""
 
     module: str
     summary: str
-    extra: str = ""
+    extra: str = ""  # the extra that installs its further packages, if it needs any
 
 
 SUBCOMMANDS = {

@@ -44,7 +44,7 @@ class Others:
         self.sync = sync
         self.awaited = awaited
 
-    def leave(self) -> None:
+    def restore(self) -> None:
         """Restore the real interpreters, even in tasks and threads that hold this object."""
         self.sync = self.awaited = None
 

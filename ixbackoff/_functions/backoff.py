@@ -57,7 +57,7 @@ R = TypeVar("R")
 T = TypeVar("T", bound=Iterator[object] | AsyncIterator[object])
 I = TypeVar("I", bound=Nat)  # noqa: E741
 N = TypeVar("N", bound=Nat)
-# To mypy, a choice of two rungs is a `type` and no more: it takes the default.
+# A choice between two rungs is a bare `type` to mypy, which then takes the default.
 S = TypeVar("S", bound=Nat, default=Nat)
 
 
@@ -113,7 +113,7 @@ class Backoff(Generic[I]):
     def stream(self, function: Callable[P, T]) -> Callable[P, T]:
         """Decorate a generator function, so that it is retried until its first item.
 
-        A failure after the first item is raised, with a note of how many items were given. `within`
+        A failure after the first item is raised, with a note that counts the items given. `within`
         is the time to the first item. Async generator functions are retried in the same way.
 
         >>> from collections.abc import Iterator
@@ -125,7 +125,7 @@ class Backoff(Generic[I]):
         ['to', 'be', 'or', 'not']
 
         Raises:
-            Misuse: `function` is not a generator function, or there is an `until`.
+            Misuse: `function` is not a generator function, or the backoff has an `until`.
         """
         from .items import streamed
 
@@ -242,9 +242,9 @@ class Backoff(Generic[I]):
     def __iter__(self) -> Iterator[Try]:
         """Retry a block of code: `for one_try in backoff(N3): with one_try: ...`.
 
-        A failure inside the `with` is retried; a `break` after the `with` drops it. Code outside of
-        the `with` is not retried, and may retry by itself. A deadline does not interrupt the block:
-        `time_limit()` returns the remaining seconds.
+        A failure inside the `with` is retried; a `break` after the `with` drops the failure. Code
+        outside of the `with` is not retried, and may retry by itself. A deadline does not interrupt
+        the block: `time_limit()` returns the remaining seconds.
 
         >>> from ixbackoff import N3, backoff
         >>> for one_try in backoff(N3):
@@ -295,7 +295,7 @@ class Backoff(Generic[I]):
     def wait_after(self, failure: Exception, k: int) -> float | None:
         """Return the seconds to wait after the k-th failure of a task, from 0; `None` to give up.
 
-        It is for frameworks that wait themselves. It knows no wait before this one.
+        It is for frameworks that wait themselves, and it does not know their earlier waits.
 
         >>> from ixbackoff import N2, Throttled, backoff
         >>> [backoff(N2).wait_after(Throttled(3), k) for k in range(3)]
@@ -366,18 +366,18 @@ def backoff(
     Args:
         rung: the greatest number of waits: `N3` for four tries, `FOREVER` for no end, with a
             schedule whose waits do not stay at 0.
-        on: the failures to retry: an exception class, a tuple of classes, or a predicate, which may
-            return seconds or a `timedelta`: yes, and the next wait takes at least so long.
+        on: the failures to retry: an exception class, a tuple of classes, or a predicate. If it
+            returns seconds or a `timedelta`, the failure is retried after at least that long.
         until: a predicate of the answer; while it is false, the answer counts as `NotReady`.
         schedule: the seconds of the waits.
         within: the seconds for a whole call, with all tries and waits, or a `timedelta`. With 0 or
             less each call raises `DeadlineExceeded`, and the function is not called.
         budget: the retry budget that pays for further tries; it can be shared.
         breaker: the circuit breaker that each try goes through; it can be shared.
-        stop: a `threading.Event` that ends a wait at once, with the last failure, and lets a try
-            end; for the handler of SIGTERM. Once it is set, further calls raise `Stopped`.
+        stop: a `threading.Event` that ends a wait at once, with the last failure, but not a try;
+            for the handler of SIGTERM. Once it is set, further calls raise `Stopped`.
         nested: the treatment of a decorated function that another one calls: the inner function is
-            rejected, or gets a single try if either of the two says `"once"`.
+            rejected, or gets a single try if `nested` is `"once"` in either of the two.
         name: the name in the log and in events; by default that of the function.
         longest: the longest wait that a service may ask for, in seconds or as a `timedelta`. If it
             asks for a longer one, the call raises the failure immediately. `None`: any.

@@ -30,17 +30,17 @@ class Block(Command[None]):
 
 
 def block_in(frame: FrameType, backoff: Any) -> tuple[Called | None, Stream, ProgramRun]:
-    """Make the mark, the stream and the run of a block, named after the function around it."""
+    """Make the mark (`None` for a single try), the stream and the run of a block in a function."""
     if backoff._settings.until is not None:
         raise Misuse("until= is for functions, which have an answer: raise NotReady instead.")
     inner = Called(backoff, None, frame.f_code.co_qualname.rpartition("<locals>.")[2])
     outer = check_alone(inner, once=True) if backoff._top and may_be_inside() else None
     once = backoff._top == 0 or outer is not None
-    used = guarded_once(backoff, outer)
-    tried: Ladder = used._once(Block()) if once else used._program(Block())
+    guarded = guarded_once(backoff, outer)
+    tried: Ladder = guarded._once(Block()) if once else guarded._program(Block())
     program = renamed(Ladder, tried, inner.name)
     run = ProgramRun(program, backoff._settings.schedule)
-    stream = unrolled(program, used._settings.defaults, run=run, observed=True)
+    stream = unrolled(program, guarded._settings.defaults, run=run, observed=True)
     if outer is not None:
         stream = noting_once(stream, inner, outer)
     return None if once else inner, stream, run
@@ -86,7 +86,7 @@ class Try:
             if self._inner is not None:
                 begin(self._mark, self._inner)
             LEFT.set(self._left)
-            return self  # noqa: TRY300  Ctrl-C may come before it
+            return self  # noqa: TRY300  Ctrl-C may arrive before this line
         except BaseException:
             self._mark[0] = None
             LEFT.set(self._before)
@@ -237,7 +237,7 @@ def rest(stream: Stream, command: Command[Any]) -> Stream:
 
 
 def has_with(frame: FrameType) -> bool:
-    """Return whether a function has a `with`: then it may leave a loop before it on purpose."""
+    """Return whether a function has a `with`: it may leave the loop on purpose before that."""
     from dis import get_instructions
 
     names = [one.opname for one in get_instructions(frame.f_code)]
@@ -261,7 +261,7 @@ class Tries(BlockLoop):
 
 @final
 class TriesAsync(BlockLoop):
-    """A class, because an abandoned async generator is not closed immediately."""
+    """Not an async generator: if abandoned, that would not be closed immediately."""
 
     __slots__ = ()
 

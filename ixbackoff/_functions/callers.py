@@ -1,6 +1,6 @@
 """Calls of a decorated function, repeated while they fail, by one loop in a sync and async form.
 
-A call does the same as its program (`Backoff.program`), many times as fast; a law compares them.
+A call does the same as its program (`Backoff.program`), many times as fast; a test compares them.
 With a deadline, a budget, a stop or another interpreter it runs that program.
 """
 
@@ -44,7 +44,7 @@ from .watching import Watched
 
 __tracebackhide__ = True
 
-running, run_in, here = RUNNING.get, RUNNING.set, HERE
+current_mark, set_mark, here = RUNNING.get, RUNNING.set, HERE
 
 
 def caller(backoff: Any, function: Any) -> Any:
@@ -56,9 +56,9 @@ def caller(backoff: Any, function: Any) -> Any:
     return caller_sync(called, swapped)
 
 
-# The two loops differ in `await`, and in the two results of a plain function only: a coroutine, and
-# a StopIteration. Their state is in local variables: in an object, a retry takes a fifth
-# longer. What a first try does not need is made at the first failure (`again`).
+# The two loops differ in `await`, and in two outcomes that only a plain function has: a coroutine
+# and a StopIteration. Their state is in local variables: in an object, a retry takes a fifth
+# longer. Objects that a first try does not need are made at the first failure (`again`).
 #
 # A call at N0 leaves the mark of the context alone, or it would hide the run around it. Any other
 # call marks the context before each try, unless its mark is still there: an observer, a signal
@@ -75,7 +75,7 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
         except AttributeError:
             thread = new_thread()
         watched: Watched | None = None
-        if swapped or running()[0] is not None or thread.mark[0] is not None or thread.awaits:
+        if swapped or current_mark()[0] is not None or thread.mark[0] is not None or thread.awaits:
             outer, watched = around(called, swapped, thread, args, kwargs)
             if outer is not None:
                 return by_program(called, args, kwargs, outer)
@@ -87,7 +87,7 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
             if watched is not None:
                 watched.begin()
             if marked is not None:
-                run_in(mine)
+                set_mark(mine)
                 thread.mark = mine
             while True:
                 try:
@@ -128,7 +128,7 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
 def begin_retry(mine: Mark, watched: Watched | None, k: int, waited: float) -> Mark:
     if watched is not None:
         watched.retry(k, waited)
-    run_in(mine)
+    set_mark(mine)
     return mine
 
 
@@ -142,7 +142,7 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
         except AttributeError:
             thread = new_thread()
         watched: Watched | None = None
-        if swapped or running()[0] is not None or thread.mark[0] is not None:
+        if swapped or current_mark()[0] is not None or thread.mark[0] is not None:
             outer, watched = around(called, swapped, thread, args, kwargs, sync=False)
             if outer is not None:
                 return await by_program_async(called, args, kwargs, outer)
@@ -154,7 +154,7 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
             if watched is not None:
                 watched.begin()
             if marked is not None:
-                run_in(mine)
+                set_mark(mine)
                 thread.awaits = True
             while True:
                 try:
@@ -180,13 +180,13 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                 await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                 mine[1] = k = k + 1
                 waited += seconds
-                if watched is not None or running() is not mine:
+                if watched is not None or current_mark() is not mine:
                     begin_retry(mine, watched, k, waited)
         except BaseException as failure:
             mine[0] = None
             try:  # `close` twice: see the comment in `interrupts`
-                gone = again is not None and again[3]()
-                ended(failure, called, k, waited, seconds is None, watched, gone)
+                was_cancelled = again is not None and again[3]()
+                ended(failure, called, k, waited, seconds is None, watched, was_cancelled)
             finally:
                 if watched is not None:
                     watched.close(failure)
@@ -239,12 +239,12 @@ def around(
     """Decide how a call runs.
 
     Returns:
-        1. the outer run, because of which the call gets a single try; `called`, if the call runs as
-           a program; else `None`;
+        1. the outer run, which limits the call to a single try; or `called`, if the call runs as a
+           program; else `None`;
         2. the watcher of the call, if it is observed.
     """
     if called.top and (
-        running()[0] is not None or thread.mark[0] is not None or (sync and thread.awaits)
+        current_mark()[0] is not None or thread.mark[0] is not None or (sync and thread.awaits)
     ):
         outer = check_alone(called, once=True)
         if outer is not None:

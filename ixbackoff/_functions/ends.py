@@ -27,7 +27,7 @@ def ended(
 
     Args:
         k: the number of waits.
-        waited: their seconds.
+        waited: the seconds of these waits.
         no_wait: whether the schedule, `on` or a deadline around refused a wait after `failure`.
         cancelled: whether the task was cancelled in the last try.
     """

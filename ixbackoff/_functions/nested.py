@@ -62,7 +62,7 @@ def guarded_once(backoff: Any, outer: object) -> Any:
 
 
 def note_once(failure: Exception, inner: Called, outer: object) -> None:
-    """Add the note that a nested call was tried once, which the outer run does not remove."""
+    """Add a note, which the outer run does not remove: the nested call was tried once."""
     if outer is inner:
         return
     note = f"{inner.name} was tried once, because it was called inside {outer}"

@@ -12,22 +12,17 @@ from .._words.failures import Throttled
 TOKEN = 1000
 """The unit of counts: whole thousandths add up to the same total in any order."""
 MOST = 10**9
-AFFORDED = "tokens with which a retry can be afforded"
+AFFORDED = "tokens, so that a retry can be paid for"
 SLICES = 10
 INT_MAX = 2**31 - 1  # the largest Int of Scala, in which Finagle counts
 
 
 class Rule:
-    """A rule by which a budget counts, called under the lock of the budget.
-
-    Attributes:
-        timed: whether the rule depends on the time.
-        left: the remaining thousandths of tokens.
-    """
+    """A rule by which a budget counts, called under the lock of the budget."""
 
     __slots__ = ()
-    timed = False
-    left: int
+    timed = False  # whether the rule depends on the time
+    left: int  # the remaining thousandths of tokens
 
     def advance(self, now: float) -> None:
         """Advance the time to `now`, in seconds."""
@@ -146,7 +141,7 @@ class Requests(Rule):
             )
         if min_retries_per_second == percent_can_retry == 0:
             raise ValueError(
-                "min_retries_per_second=0, percent_can_retry=0: nothing could ever be tried again: "
+                "min_retries_per_second=0, percent_can_retry=0: nothing could ever be retried: "
                 "make one of them more than 0."
             )
         self.added = TOKEN if percent_can_retry else 0
@@ -188,9 +183,9 @@ class Requests(Rule):
         return f"tokens left, a retry costs {shown(self.cost)}"
 
 
-def thousandths(name: str, tokens: float, least: int, most: int, what: str = "tokens") -> int:
-    """Return `tokens` in thousandths; the bounds are in thousandths, too."""
-    return round(between(name, tokens, least / TOKEN, most / TOKEN, what) * TOKEN)
+def thousandths(name: str, tokens: float, least: int, most: int, unit: str = "tokens") -> int:
+    """Return `tokens` in thousandths; the bounds `least` and `most` are in thousandths, too."""
+    return round(between(name, tokens, least / TOKEN, most / TOKEN, unit) * TOKEN)
 
 
 def shown(thousandths: int) -> str:

@@ -50,8 +50,8 @@ class RetryBudget:
             of the last retry.
 
     Raises:
-        ValueError: a number is out of bounds: `capacity` is 0.001 to 10**9, a cost is 0.001 to the
-            capacity, and the tokens that a success returns are 0 to the capacity.
+        ValueError: a number is out of bounds: 0.001 to 10**9 for `capacity`, 0.001 to the capacity
+            for a cost, and 0 to the capacity for the tokens that a success returns.
     """
 
     __slots__ = ("_lock", "_rule")
@@ -89,8 +89,8 @@ class RetryBudget:
 
         A retry needs more than half of `max_tokens`. The rule and the default numbers are those of
         gRFC A6, "gRPC Retry Design" (`A6-client-retries.md`); gRPC has one budget for each server
-        name. In the long run nothing is retried while there are more failures than `token_ratio`
-        times the successes. The last failure of a program counts, too, if it is transient.
+        name. While there are more failures than `token_ratio` times the successes, the budget soon
+        refuses all retries. The last failure of a program counts, too, if it is transient.
 
         >>> RetryBudget.grpc()
         <RetryBudget: 10 of 10 tokens left, a retry needs more than 5>
@@ -121,12 +121,11 @@ class RetryBudget:
 
         Args:
             ttl: the seconds after which tokens expire, 1 to 60.
-            min_retries_per_second: the retries a second that need no programs.
+            min_retries_per_second: the retries a second that are allowed without any program.
             percent_can_retry: the retries for each program, 0 to 1000; a ratio.
 
         Raises:
-            ValueError: a number is out of bounds, or the last two are 0, so nothing could ever be
-                retried.
+            ValueError: a number is out of bounds, or the last two are 0, which allows no retries.
         """
         return _budget(Requests(ttl, min_retries_per_second, percent_can_retry))
 
@@ -153,18 +152,14 @@ class RetryBudget:
 
 @final
 class Account:
-    """The account of one run with a budget.
-
-    Attributes:
-        counted: true if the budget has counted the last failure of the program.
-    """
+    """The account of one run with a budget."""
 
     __slots__ = ("_budget", "_paid", "counted")
 
     def __init__(self, budget: RetryBudget) -> None:
         self._budget = budget
         self._paid: int | None = None
-        self.counted = False
+        self.counted = False  # true if the budget has counted the last failure of the program
 
     def afford(self, failure: Exception, now: float) -> bool:
         """Take the cost of a retry after `failure`; return `False` if too little is left."""
@@ -195,8 +190,7 @@ def budgeted(stream: Stream, budget: RetryBudget) -> Stream:
     """Pass `stream` on, but begin a wait after a failure only if `budget` can pay for the retry.
 
     Otherwise throw the failure into the stream in place of the wait. A `timed` budget reads the
-    clock at the start and before each such wait; the end is counted at the time of the last
-    reading. The account is closed once, however the stream ends.
+    clock at the start and before each such wait, but not at the end.
     """
     now: float = (yield CLOCK) if budget.timed else 0.0
     account = budget.open(now)

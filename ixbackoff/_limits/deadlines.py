@@ -33,12 +33,12 @@ class Limit:
         over: whether the part was interrupted at its deadline.
         ending: whether the part was interrupted (by a limit, a cancellation or Ctrl-C) and is
             cleaning up.
-        where: the command at the deadline, as text for the message.
+        where: the text for the message that names the command at the deadline.
         refused: the time at which the next command was refused, if no command was running.
         cause: the failure of the running command, if one was running.
     """
 
-    # Class attributes, since most limits change none of them.
+    # Class attributes: most limits change none of them.
     over = ending = False
     where = ""
     refused: float | None = None
@@ -73,7 +73,7 @@ class Limit:
 
 
 class Expired(BaseException):
-    """An exception that interrupts a part of a run: no `Exception`, so no step recovers from it."""
+    """The interruption of a part of a run; a `BaseException`, so no step recovers from it."""
 
     def __init__(self, limit: Limit) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class Left:
         return self._seconds if self.until is None else max(0.0, self.until - monotonic())
 
     def refuses(self, seconds: float) -> bool:
-        """Return whether a wait leaves no time for another try, and keep the note in `late`."""
+        """Return whether a wait leaves no time for another try; if so, set the note `late`."""
         late = self.until is not None and seconds >= self.seconds
         self.late = LATE.format(seconds) if late else ""
         return late
@@ -113,13 +113,13 @@ LEFT: ContextVar[Left | None] = ContextVar("ixbackoff_left", default=None)
 
 
 def time_around() -> Left | None:
-    """Return the time that the run around this code leaves it; `None` for no limit."""
+    """Return the time that the run around the caller has left; `None` for no limit."""
     left = LEFT.get()
     return None if left is None or left.over else left
 
 
 def in_time_around(after: After) -> After:
-    """Return `after`, with `None` in place of a wait that the run around this has no time for."""
+    """Return `after`, but with `None` for a wait that leaves the run around it no time to retry."""
     left = LEFT.get()
     if left is None or left.over:
         return after
@@ -143,9 +143,9 @@ def time_limit(most: float | timedelta) -> float: ...
 def time_limit(most: float | timedelta | None = None) -> float | None:
     """Return the seconds that are left for the current command; `None` for no limit.
 
-    With `most`, the seconds are at most that. A handler passes them on as a timeout. An awaited
-    handler is cancelled at the deadline. In virtual time, handlers take no time, and the seconds
-    are those from the command's start.
+    They are never more than `most`, if given. A handler passes them on as a timeout; an awaited
+    handler is cancelled at the deadline. In virtual time, handlers take no time, so the seconds are
+    those at the command's start.
 
     >>> from ixbackoff import N0, Log, Now, at
     >>> clock = Now.handled_by(lambda command: 0.0)
@@ -176,10 +176,10 @@ def checked_seconds(name: str, seconds: float | timedelta | None) -> float | Non
 
 
 def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
-    """Issue `command` within `limits`, innermost last; what cleans up has no limit."""
+    """Issue `command` within `limits`, the innermost last; a cleanup has no limit."""
     try:
         if command.__class__ is Delay:
-            if stands(command):  # its turn comes before the deadline
+            if stands(command):  # a gate refuses a try whose turn is after the deadline
                 return (yield command)
             return (yield from wait_in_time(command, limits[0]))
         holding = [limit for limit in limits if not limit.ending]
@@ -204,9 +204,8 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     before, around = LEFT.get(), time_around()
     if around is not None:
         left = min(left, around.seconds)
-    # The branches of `Together` count their time from their own start, so that the limit of the
-    # whole ends them first and waits for their clean-ups; their own could be a moment earlier, and
-    # the clean-ups would be cancelled.
+    # Each branch of `Together` counts its time from its own start. A deadline that the branches
+    # share with the whole could pass for a branch a moment earlier, and cancel its cleanup.
     counts = real and command.__class__ is not Together
     current = Left(left, now + left if counts else None)
     try:
@@ -244,7 +243,7 @@ def check_in_time(
 
 
 def clean_up(limits: Sequence[Limit], error: BaseException) -> None:
-    """Mark the interrupted parts: all; for an `Expired`, that of its limit and those inside it."""
+    """Mark the interrupted parts: all, or for an `Expired` its own part and those inside it."""
     outermost = error.limit if isinstance(error, Expired) else None
     first = limits.index(outermost) if outermost in limits else 0
     for limit in limits[first:]:
@@ -252,7 +251,7 @@ def clean_up(limits: Sequence[Limit], error: BaseException) -> None:
 
 
 def wait_in_time(wait: Any, limit: Limit) -> Stream:
-    """Issue a wait, if it leaves time for the next command."""
+    """Issue a wait, if it leaves time for the next command; else raise its failure."""
     if limit.over:
         raise limit.expire()
     limit.ending = False  # a program that waits has ended its cleanup

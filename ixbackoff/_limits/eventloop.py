@@ -32,9 +32,9 @@ def running() -> tuple[ModuleType | None, ModuleType | None]:
 # cancellation also runs in a cancelled task, and has to be retried.
 #
 # The count of `Task.cancelling` tells the two apart if it was read before the call: programs,
-# blocks and durable commands read it. A call of a decorated function would take half as long again,
-# so it reads the count at its first failure, and searches the context of the failure: the
-# cancellation came before the call if a frame on the stack has caught it.
+# blocks and durable commands do. It would make a call of a decorated function half as long again,
+# so a call reads the count at its first failure, and searches the context of the failure: the
+# cancellation was before the call if a frame on the stack has caught it.
 #
 # What remains: if a task has caught its cancellation and left the `except` without `uncancel()`, a
 # decorated function takes it for a cancellation of its first try. trio has no such count: in a
@@ -49,9 +49,9 @@ def current_task() -> Any:
 
 
 def cancelled_since(task: Any, failure: BaseException | None = None) -> Callable[[], int]:
-    """Return a function that returns whether `task`, the current one, was cancelled since now.
+    """Return a function that tells whether `task`, the current one, was cancelled since then.
 
-    With the failure of the first try of a call: since the beginning of the call.
+    Given the failure of the first try of a call, it tells that since the beginning of the call.
     """
     cancelling: Callable[[], int] = getattr(task, "cancelling", int)
     before = cancelling()

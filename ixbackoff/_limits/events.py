@@ -28,7 +28,7 @@ class Run:
     wait_count: int = 0
     wait_seconds: float = 0.0
     reason: Reason = "gave up"
-    """The reason why the run ends with a failure; the code that decides that sets it."""
+    """The reason why the run ends with a failure, set where that is decided."""
 
     _id: int | str | None = None
 
@@ -47,11 +47,7 @@ class Run:
 
 @final
 class Began(Value):
-    """The beginning of a run.
-
-    Attributes:
-        run: the run.
-    """
+    """The beginning of `run`."""
 
     __slots__ = __match_args__ = ("run",)
 
@@ -173,4 +169,4 @@ class BreakerChanged(Value):
 
 
 Event: TypeAlias = Began | Issued | Answered | WaitBegan | Ended | BreakerChanged
-"""Any event that an observer is called with; `match` distinguishes the kinds."""
+"""The kinds of events that observers are called with, for `match`."""

@@ -15,9 +15,9 @@ def passed_on(stream: Stream, instead: Callable[[Any], Stream | None]) -> Stream
 
     Args:
         stream: the stream.
-        instead: makes the stream to issue in place of a command, `None` for the command itself. The
-            value of that stream is the answer to the command. An exception that `instead` or that
-            stream raises is thrown into `stream`.
+        instead: returns a stream to issue in place of a command, or `None` to issue the command.
+            The value of the returned stream is the answer to the command. An exception of `instead`
+            or of the returned stream is thrown into `stream`.
     """
     answer: Any = None
     failure: BaseException | None = None

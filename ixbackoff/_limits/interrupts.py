@@ -8,8 +8,8 @@ from contextvars import ContextVar
 from typing import TypeVar
 
 # Ctrl-C raises KeyboardInterrupt wherever the main thread happens to be: inside an observer, right
-# after it has returned, or on the way into a cleanup. Three things have to hold all the same. The
-# mark of a run is cleared, or this thread could never retry again; each `Began` gets exactly one
+# after its return, or on the way into a cleanup. Three things have to hold nevertheless: the mark
+# of a run is cleared, or this thread could never retry again; each `Began` gets exactly one
 # `Ended`; and the KeyboardInterrupt reaches the user.
 #
 # CPython checks for signals after a call, at a jump backward, and where a function begins or a
@@ -20,11 +20,11 @@ from typing import TypeVar
 # - One `finally` that calls a Python function. The signal may be seen where that function begins,
 #   and then its body is skipped.
 #
-# - A flag that is set after an observer was called. Ctrl-C may come in between, and the event would
-#   be delivered twice.
+# - A flag that is set after the call of an observer. Ctrl-C may arrive between the two, and the
+#   event would be delivered twice.
 #
-# - Masking SIGINT meanwhile. Only the main thread may install a handler, Windows has no signal
-#   mask, and an observer that hangs could no longer be interrupted.
+# - A mask of SIGINT during a cleanup. Only the main thread may install a handler, Windows has no
+#   signal mask, and an observer that hangs could no longer be interrupted.
 #
 # What we do: the first statement of a cleanup is an assignment (`mine[0] = None`), which needs one
 # `finally` only. `Notifier.notify` records an event and then calls the observer, with no check for
@@ -41,6 +41,7 @@ T = TypeVar("T")
 
 @contextmanager
 def assigned(variable: ContextVar[T], value: T) -> Generator[None]:
+    """Set a context variable in this block, even if Ctrl-C strikes at its end."""
     before = variable.get()
     try:
         try:
@@ -53,6 +54,6 @@ def assigned(variable: ContextVar[T], value: T) -> Generator[None]:
 
 
 def restore(variable: ContextVar[T], value: T, before: T) -> None:
-    """Set a variable back, unless the collector closes a stream in another context."""
+    """Restore `before`, unless the garbage collector has closed a stream in another context."""
     if variable.get() is value:
         variable.set(before)

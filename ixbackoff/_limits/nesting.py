@@ -136,7 +136,7 @@ def check_alone(inner: object, once: bool = False) -> object:
         once: whether a setting of either may reduce `inner` to a single try.
 
     Returns:
-        The outer run, because of which `inner` gets a single try; `None` if there is no outer run.
+        The outer run, if there is one: `inner` then gets a single try.
 
     Raises:
         Misuse: `inner` may not run inside the outer run.
@@ -169,7 +169,7 @@ def mark_around() -> Mark:
 
 
 def check_begun(program: object) -> None:
-    """Raise `Misuse` if `program` may wait and a run is around it."""
+    """Raise `Misuse` if `program` may wait and there is a run around it."""
     if getattr(program, "may_wait", False) is False:
         return
     mark, thread = RUNNING.get(), this_thread()
@@ -205,8 +205,8 @@ def tries_so_far() -> int:
     """Return the number of failed tries before the current one, inside a function or a handler.
 
     The number is 0 on the first try and outside of a retry. Only failures that were followed by a
-    wait count. Use the number where a protocol asks for that of resends, such as OpenTelemetry's
-    `http.request.resend_count`.
+    wait count. Use the number where a protocol wants the number of resends, as OpenTelemetry does
+    in `http.request.resend_count`.
 
     >>> from ixbackoff import N2, Log, NotReady, at
     >>> from ixbackoff.observing import tries_so_far

@@ -39,11 +39,11 @@ PRESENT: list[Observer] = []
 SWAPPED = placed("SWAPPED", StateList[Observer | None]())
 """Not empty if a decorated function has to leave its fast path.
 
-Contains `None` if another interpreter may answer the call, then the combined observer.
+Its items are `None`, if another interpreter may answer the call, and the combined observer, if any.
 """
 
 LOOK = placed("LOOK", StateList[Observer | None]([None]))
-"""What `SWAPPED` starts with once an interpreter may answer for decorated functions."""
+"""The first items of `SWAPPED`, once another interpreter may answer decorated functions."""
 
 clock = time.perf_counter
 
@@ -86,7 +86,7 @@ class Register:
             if contains(self._warned, observer):
                 return
             self._warned.append(observer)
-        message = f"the observer {shown(observer)} failed, and programs went on: {shown(error)}"
+        message = f"the observer {shown(observer)} failed, but programs continue: {shown(error)}"
         try:
             warnings.warn(message, RuntimeWarning, stacklevel=4)
         except RuntimeWarning as warning:
@@ -196,18 +196,13 @@ def combined(observers: Observers) -> Observer:
 
 
 class Notifier:
-    """Calls an observer with the events of one run.
+    """Calls an observer with the events of one run."""
 
-    Attributes:
-        begun: the reading of `clock` at the beginning of the run.
-        delivered: the kind of the newest event; `None` before `Began`.
-    """
-
-    delivered: type[Event] | None = None
+    delivered: type[Event] | None = None  # the kind of the newest event; `None` before `Began`
 
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
-        self.begun = clock()
+        self.begun = clock()  # the reading of `clock` at the beginning of the run
 
     def notify(self, *events: Event) -> None:
         """Call the observer with each event; warn if it raises an exception."""
@@ -229,7 +224,7 @@ class Notifier:
             thread.notifying = before
 
     def end(self, run: Run, failure: BaseException | None) -> None:
-        """Deliver `Ended`, unless it was delivered before, or `Began` was not."""
+        """Deliver `Ended` once, and only if `Began` was delivered."""
         if self.delivered not in (None, Ended):
             seconds = clock() - self.begun
             self.notify(Ended(run, reason_of(run, failure), seconds, failure))
@@ -244,7 +239,7 @@ def reason_of(run: Run, failure: BaseException | None) -> Reason:
 
 
 def current_observer() -> Observer | None:
-    """Return the observer of a run that begins now; `None` without one, and inside an observer."""
+    """Return the observer of a run that begins now; `None` inside of an observer."""
     for observer in PRESENT:  # a loop: another thread may empty the list after a check
         if not this_thread().notifying:
             return observer

@@ -27,14 +27,14 @@ STOPS: ContextVar[Stops] = ContextVar("ixbackoff_stops", default=())
 
 def checked_stop(stop: Event) -> Event:
     candidate: object = stop
-    threading = sys.modules.get("threading")  # imported by whoever has an event
+    threading = sys.modules.get("threading")  # a caller with an event has imported it
     if threading is not None and isinstance(candidate, threading.Event):
         return stop
     raise Misuse(f"stop={stop!r}: give a threading.Event, or cancel the task of an async program.")
 
 
 def stoppable(stream: Stream, stop: Event) -> Stream:
-    """Pass `stream` on; once `stop` is set, end the current wait, and begin no other.
+    """Pass `stream` on; once `stop` is set, end the current wait and start no other.
 
     Raises:
         Stopped: `stop` was set before the first command, or in a wait after a success.

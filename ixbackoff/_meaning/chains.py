@@ -188,7 +188,7 @@ def checked_name(name: str) -> str:
 
 
 def continued(following: Ladder, rung: Position) -> Position:
-    """Return the rung where `following` ends; it has to start at `rung`."""
+    """Check that `following` starts at `rung`, if that is known; return the rung where it ends."""
     if rung is not None:
         check_start(following.start, rung)
     return following.ends_at

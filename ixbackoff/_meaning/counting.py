@@ -67,17 +67,11 @@ def summed(counts: Iterable[Commands]) -> Commands:
 
 
 class Cost(NamedTuple):
-    """The most that one performance of an effect costs.
+    """The most that one performance of an effect costs."""
 
-    Attributes:
-        commands: the commands that it issues.
-        seconds: the seconds that it takes; inf if nothing limits it.
-        line: the seconds of these that it may stand in line at gates.
-    """
-
-    commands: Commands
-    seconds: float
-    line: float = 0.0
+    commands: Commands  # the commands that it issues
+    seconds: float  # the seconds that it takes; inf if nothing limits it
+    line: float = 0.0  # the part of `seconds` in which it may stand in line at gates
 
 
 def unknown_cost(function: Any) -> Cost:

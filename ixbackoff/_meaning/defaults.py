@@ -51,7 +51,7 @@ class Defaults(Value):
         self.through = through
 
     def replace(self, *given: Any) -> Defaults:
-        """Return a copy with the given values, in the order of the fields; `None` keeps one."""
+        """Return a copy with `given` values, in the order of the fields; `None` keeps the old."""
         if given.count(None) == len(given):
             return self
         both = zip_longest(Defaults.__slots__, given)

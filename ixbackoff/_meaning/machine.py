@@ -35,7 +35,7 @@ class Enter:
 
 
 class Perform:
-    """The request of an attempt to perform an inner attempt; users see it if they iterate one."""
+    """The request of an attempt to perform an inner one; users who iterate an attempt see it."""
 
     __slots__ = ("chain",)
 

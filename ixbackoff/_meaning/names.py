@@ -39,7 +39,7 @@ def name_of_part(part: Any) -> str:
 
 
 def function_name(function: Any) -> str:
-    """Return the name of a function as written in its source; of another object, of its class."""
+    """Return the name of a function as written in its source; for other objects, of the class."""
     while isinstance(function, partial):  # its repr would show its arguments
         function = function.func
     name = getattr(function, "__qualname__", None)

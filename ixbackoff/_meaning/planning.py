@@ -64,17 +64,17 @@ class Plan(NamedTuple):
 
     Attributes:
         rungs: the rungs from the start of the program down to its end. A ladder without end shows
-            those of the deepest ladder; the last wait is repeated until the program is well.
+            those of the deepest ladder; the last wait is repeated until the program succeeds.
         tries: the number of commands and attempts tried at most; `None` if it is unknown before
-            the run, inf if the program tries until it is well.
+            the run, inf if the program retries until it succeeds.
         wait_count: the number of waits at most.
         seconds: the seconds of all waits at most.
-        commands: the commands issued at most, by kind; printed, they name the functions whose
+        commands: the commands issued at most, by kind; as text, they also name the functions whose
             commands are known only at run time.
         longest: the seconds of all tries and waits at most; `None` if they are unknown before the
-            run, inf if the program tries until it is well. The limit of a try bounds it, and so
-            does `within` of a decorated function; a plain function may run past its limit.
-        line: the seconds that a try may stand in line at gates, at most; `longest` counts them.
+            run, inf if the program retries until it succeeds. Limits of tries and `within` of a
+            decorated function bound it, although a plain function may run past its limit.
+        line: the seconds that a try may stand in line at gates, at most; `longest` includes them.
     """
 
     rungs: tuple[PlannedRung, ...]
@@ -88,10 +88,10 @@ class Plan(NamedTuple):
     def __str__(self) -> str:
         lines = ["rung  tries    then waits  if", *map(_line, self.rungs)]
         if self.wait_count == inf:
-            lines.append("and so on, until it is well")
+            lines.append("and so on, until it succeeds")
         else:
             tries = (
-                "as many tries as its functions tell"
+                "as many tries as its functions decide"
                 if self.tries is None
                 else (f"{self.tries} {'try' if self.tries == 1 else 'tries'}")
             )
@@ -231,7 +231,7 @@ def merged(*all_ways: Ways) -> Ways:
 
 
 class _Planner:
-    """A walk through the steps of a program, with all places where a run may be, well or failed."""
+    """A walk through the steps of a program, with all places where a run can be, well or failed."""
 
     def __init__(self, program: Ladder, schedule: Schedule, each: float) -> None:
         self.top = program.start

@@ -55,7 +55,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
     """
     position = 0
     now: Any = None
-    places: dict[float, int] = {}  # by time: the place in `log` where the clock was first read
+    read_at: dict[float, int] = {}  # by time: the index in `log` where the clock was first read
     answer: Any = None
     failure: BaseException | None = None
     try:
@@ -66,15 +66,15 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                 try:
                     if now is None or position >= len(log):
                         now = yield command
-                        places.setdefault(now, position)
+                        read_at.setdefault(now, position)
                     answer = now
                 except BaseException as error:
                     failure = error
                 position -= 1
-            elif isinstance(command, Passage | Refused) or stands(command):  # of a gate
-                answer = failure = None  # not in `log` either: a replayed try passes
+            elif isinstance(command, Passage | Refused) or stands(command):
+                answer = failure = None  # of a gate; not in `log` either: a replayed try passes it
                 try:
-                    if stands(command) or ons is not None:  # a journal is around this
+                    if stands(command) or ons is not None:  # `ons`: a durable run answers these
                         answer = None if position < len(log) else (yield command)
                     elif isinstance(command, Refused):
                         failure = command.refusal
@@ -85,16 +85,16 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                 position -= 1
             elif position < len(log):
                 entry = log[position]
-                known, answer, failure = entry.command, entry.answer, entry.failure
+                before, answer, failure = entry.command, entry.answer, entry.failure
                 if ons and failure is not None and (raised := recorded(failure)) is not None:
                     attach(failure, raised._replace(ons=ons[::-1]))  # may be new objects this time
-                if not _same(known, command):
+                if not _same(before, command):
                     failure = Diverged(
                         f"Resumed at another command: it issued {command!r} where it had issued "
-                        f"{known!r}; ask for time, chance and outside state by commands, or use "
+                        f"{before!r}; ask for time, chance and outside state by commands, or use "
                         "retry."
                     )
-                    log = []  # its cleanup is answered from outside
+                    log = []  # the commands of its cleanup are issued
             else:
                 answer = failure = None
                 try:
@@ -107,48 +107,48 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
     except StopIteration as end:
         return end.value
     except Exception as error:
-        del log[_failed_at(error, log, places) :]
+        del log[_failed_at(error, log, read_at) :]
         raise
     finally:
         del log, failure  # break the cycle of exception, traceback and this frame
 
 
-def _failed_at(error: BaseException, log: list[Entry], places: dict[float, int]) -> int:
-    """Return the place in `log` of the command whose failure or lateness caused `error`.
+def _failed_at(error: BaseException, log: list[Entry], read_at: dict[float, int]) -> int:
+    """Return the index in `log` of the command whose failure or lateness caused `error`.
 
-    If there is none, the attempt rejected an answer: presumably the last that is not `None` or is a
-    failure, else the first one. For `CircuitOpen` and `Crowded`, return the end of `log`.
+    Without one, the attempt has rejected an answer, presumably the last one that is a failure or
+    not `None`: return its index, or 0. For `CircuitOpen` and `Crowded`, return the end of `log`.
     """
     cause: BaseException | None = error
     seen: set[int] = set()
     while cause is not None and id(cause) not in seen:
         seen.add(id(cause))
-        for place in range(len(log) - 1, -1, -1):
-            if log[place].failure is cause:
-                return place
+        for index in range(len(log) - 1, -1, -1):
+            if log[index].failure is cause:
+                return index
         if isinstance(cause, CircuitOpen | Crowded):  # no command was issued
             return len(log)
-        if isinstance(cause, DeadlineExceeded) and cause.refused in places:
-            return places[cause.refused]
+        if isinstance(cause, DeadlineExceeded) and cause.refused in read_at:
+            return read_at[cause.refused]
         cause = cause.__cause__ or cause.__context__
-    judged = [place for place, entry in enumerate(log) if entry.answer is not None or entry.failure]
+    judged = [index for index, entry in enumerate(log) if entry.answer is not None or entry.failure]
     return max(judged, default=0)
 
 
-def _same(known: Command[Any], command: Command[Any]) -> bool:
-    if known.__class__ is not command.__class__:
+def _same(before: Command[Any], command: Command[Any]) -> bool:
+    if before.__class__ is not command.__class__:
         return False
-    if isinstance(known, Calling) and isinstance(command, Calling):
+    if isinstance(before, Calling) and isinstance(command, Calling):
         # A function that is written inside the attempt is a new object in each run, of equal parts.
-        return (_made_of(known.function), known.arguments, known.keywords) == (
+        return (_made_of(before.function), before.arguments, before.keywords) == (
             _made_of(command.function),
             command.arguments,
             command.keywords,
         )
-    if isinstance(known, Together) and isinstance(command, Together):
+    if isinstance(before, Together) and isinstance(command, Together):
         # Attempts cannot be compared, only counted.
-        return len(known.effects) == len(command.effects)
-    return known == command
+        return len(before.effects) == len(command.effects)
+    return before == command
 
 
 def _made_of(function: Any) -> tuple[object, ...]:

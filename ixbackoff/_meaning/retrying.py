@@ -137,8 +137,8 @@ def check_endless(timing: Timing) -> None:
         last = 1.0 if common is None else common[0](DEEPEST - 1)
     if last == 0:
         raise Misuse(
-            f"At FOREVER, schedule={timing!r} would retry without end and without a pause, since "
-            "its waits stay at 0: give one whose waits grow or are longer, such as Constant(1)."
+            f"At FOREVER, schedule={timing!r} would retry without end and without a pause: "
+            "its waits stay at 0: give one whose waits grow or start above 0, such as Constant(1)."
         )
 
 
@@ -147,7 +147,7 @@ def begins(
 ) -> tuple[Callable[[], WaitFunction], bool, list[float] | None]:
     """Prepare the waits of runs, at most `top` each.
 
-    If they are the same in all runs, or the same times a random factor, they are computed here.
+    Waits that are the same in all runs, or differ by a random factor only, are computed here.
 
     Returns:
         1. the function that draws the waits of a run;

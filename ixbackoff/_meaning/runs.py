@@ -52,7 +52,7 @@ class InAttempt:
         self.tries = 0
 
     def recoverable(self, failure: BaseException) -> bool:
-        """Return whether a step may recover from `failure`; from a misuse it may not."""
+        """Return whether a step may recover from `failure`: from any exception but a misuse."""
         return isinstance(failure, Exception) and not isinstance(failure, Misuse)
 
 
@@ -70,7 +70,7 @@ class ProgramRun(Run):
         wait: the current wait.
         not_waited: the exception that a wait raised, if one did.
         refused: why the run refused its last wait, if it did.
-        cancelled: whether the task was cancelled since the run began; `None` if it is not awaited.
+        cancelled: tells whether the task was cancelled since the run began; `None` in a sync run.
         unchosen: the failure that ended the retry because `on` does not choose it.
         unchosen_note: the note for that failure.
         retries: the number of waits after a failure.
@@ -263,7 +263,7 @@ class ProgramRun(Run):
         self.wait_count += 1
         self.wait_seconds += self.shortest
 
-    def pass_on(self, failure: Exception, chosen: Predicate) -> None:
+    def leave_unchosen(self, failure: Exception, chosen: Predicate) -> None:
         """Record a failure that is not retried, because `on` does not choose it."""
         self.unchosen = failure
         self.unchosen_note = not_chosen(failure, chosen is is_transient)
@@ -271,7 +271,8 @@ class ProgramRun(Run):
     def recoverable(self, failure: BaseException) -> bool:
         """Return whether a step may recover from `failure`.
 
-        It may not from a misuse, from an exception of a wait, or after a time limit of the run.
+        It may not recover from a misuse or an exception of a wait, nor after a time limit of the
+        run.
         """
         return (
             isinstance(failure, Exception)

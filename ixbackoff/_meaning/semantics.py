@@ -209,7 +209,7 @@ def attempted(attempt: Chain, inside: InAttempt) -> Task:
 
 
 def in_order(attempt: Chain, inside: InAttempt) -> Task:
-    """Do what `chained` does, for an attempt that the first failure ends: no step recovers."""
+    """Run the steps of an attempt as `chained` does, if none of them recovers from a failure."""
     value: Any = None
     steps: tuple[Any, ...] = attempt._flat or attempt.steps()
     last = steps[-1]
@@ -324,7 +324,7 @@ def backoff(step: BackoffStep, run: ProgramRun, failure: Exception) -> Asked:
     rung, _ = run.descend(step)  # first: the predicate may raise an exception
     if chosen := chooses(step.chosen, failure):
         return Enter(waited(rung, run, failure, None, chosen))
-    run.pass_on(failure, step.chosen)
+    run.leave_unchosen(failure, step.chosen)
     return None
 
 
@@ -521,7 +521,7 @@ def retried(
                 if error is run.not_waited or run.expired is not None or isinstance(error, Misuse):
                     raise
                 if run.rung and not (yes := chooses(chosen, error)):
-                    run.pass_on(error, chosen)
+                    run.leave_unchosen(error, chosen)
                     raise
                 failure = error
             after = after or run.descent(run.rung)
@@ -566,16 +566,16 @@ class Again:
         self.ons = ons
 
     def __iter__(self) -> Stream:
-        ons = [] if self.ons is None else self.ons  # not `None`: gates know that it replays
+        ons = [] if self.ons is None else self.ons  # not `None`, so gates know of the replay
         return replay(part(self.chain, ons), self.log, self.ons)
 
 
 def limited(asked: Asked, seconds: float, place: Place) -> Task:
     """Perform a request within `seconds` on the clock of the interpreter.
 
-    The limit applies to each command of the request (see `deadlines.timely`). Inside a handler that
-    has less time left, the request gets that time only. It fails with `DeadlineExceeded`, even if
-    the attempt has caught the failure.
+    The limit applies to each command of the request (see `deadlines.timely`). A request inside a
+    handler gets no more time than the handler has left. A request that exceeds its time fails with
+    `DeadlineExceeded`, even if its attempt has caught the interruption.
     """
     outer = time_around()
     if outer is not None:

@@ -8,17 +8,13 @@ from contextvars import ContextVar
 
 
 class Abort:
-    """A request to abort concurrent effects, with callbacks that interrupt their handlers.
-
-    Attributes:
-        requested: true once the request was made.
-    """
+    """A request to abort concurrent effects, with callbacks that interrupt their handlers."""
 
     __slots__ = ("_callbacks", "requested")
 
     def __init__(self) -> None:
         self._callbacks: list[Callable[[], object]] = []
-        self.requested = False
+        self.requested = False  # true once the request was made
 
     def on_request(self, callback: Callable[[], object]) -> None:
         """Call `callback` from the requesting thread; at once if the request was made before."""

@@ -11,15 +11,10 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Boot(NamedTuple):
-    """A reading of the boot clock, which cannot be set and counts sleep.
+    """A reading of the boot clock, which cannot be set and counts sleep."""
 
-    Attributes:
-        id: the id of the boot; empty where the system has none.
-        seconds: the seconds since the boot.
-    """
-
-    id: str
-    seconds: float
+    id: str  # the id of the boot; empty where the system has none
+    seconds: float  # the seconds since the boot
 
 
 @cache

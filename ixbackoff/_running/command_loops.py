@@ -215,7 +215,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                     with shielded():
                         answer = await handler(command)
                 else:
-                    stopping = False  # no wait of a ladder comes from a `finally` block
+                    stopping = False  # a ladder never waits in a `finally` block
                     limit = time_limit()
                     awaited = handler(command)
                     answer = await (awaited if limit is None else with_timeout(limit, awaited))
@@ -246,7 +246,7 @@ def in_tasks_with(handlers: Handlers) -> Awaited:
 
 
 def handler_of(handlers: Handlers, command: Command[Any], together: Any) -> Any:
-    """Return the handler of the nearest base class; `together` makes the default of `Together`."""
+    """Return the handler of the nearest base class; `together` makes that of `Together`."""
     if isinstance(command, Together) and Together not in handlers:
         return together(handlers)
     return inherited(handlers, command.__class__)

@@ -66,7 +66,7 @@ async def with_timeout(seconds: float, answer: Awaitable[A]) -> A:
 async def all_tasks(
     work: Callable[[int, S], Awaitable[None]], items: Sequence[S], failures: list[BaseException]
 ) -> None:
-    """Await `work(place, item)` for all items, each in a task of its own.
+    """Await `work(index, item)` for all items, each in a task of its own.
 
     If a task fails, its failure is added to `failures`, and the other tasks are cancelled. A
     cancellation from outside cancels all tasks, and is raised when they have ended.
@@ -88,25 +88,25 @@ async def asyncio_tasks(
 ) -> None:
     # Not a TaskGroup: it drops a cancellation if a task fails meanwhile, treats a task that
     # cancelled itself as a success, and leaves reference cycles.
-    async def recorded(place: int, item: S) -> None:
+    async def recorded(index: int, item: S) -> None:
         try:
-            await work(place, item)
+            await work(index, item)
         except GeneratorExit:
             raise
         except BaseException as error:
             if isinstance(error, asyncio.CancelledError) and asyncio.current_task().cancelling():
                 raise
             failures.append(error)
-            cancel_all(but=place)
+            cancel_all(but=index)
 
     def cancel_all(but: int | None = None) -> None:
-        for place, task in enumerate(tasks):
-            if place != but:
+        for index, task in enumerate(tasks):
+            if index != but:
                 task.cancel()
 
     tasks: list[Any] = []
-    for place, item in enumerate(items):
-        tasks.append(asyncio.create_task(recorded(place, item)))
+    for index, item in enumerate(items):
+        tasks.append(asyncio.create_task(recorded(index, item)))
     if failures:  # an eager task may have failed before the others were created
         cancel_all()
     cancellation: BaseException | None = None
@@ -131,9 +131,9 @@ async def trio_tasks(
     items: Sequence[S],
     failures: list[BaseException],
 ) -> None:
-    async def recorded(place: int, item: S) -> None:
+    async def recorded(index: int, item: S) -> None:
         try:
-            await work(place, item)
+            await work(index, item)
         except trio.Cancelled:
             raise
         except BaseException as error:
@@ -141,5 +141,5 @@ async def trio_tasks(
             nursery.cancel_scope.cancel()
 
     async with trio.open_nursery() as nursery:
-        for place, item in enumerate(items):
-            nursery.start_soon(recorded, place, item)
+        for index, item in enumerate(items):
+            nursery.start_soon(recorded, index, item)

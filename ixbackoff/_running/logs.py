@@ -1,4 +1,4 @@
-"""The log: a line for each real wait, and for each run that gives up after or in place of one."""
+"""The log: a line for each real wait, and one for a run that gives up after or instead of waits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LONGEST = 2_000  # characters of a failure
 MOST_TOLD = 1000
 TOLD: set[str] = set()
-"""The names of the runs of which the log has told the retries inside of their tries."""
+"""The names of runs whose inner retries, those of other libraries, have been logged."""
 
 DEBUG, WARNING = 10, 30  # logging.WARNING; logging itself costs 16 ms to import
 
@@ -37,7 +37,7 @@ def default_logger() -> Any:
 
 
 def log(wait: Delay, logger: Logger | None = None) -> None:
-    """Log a wait that begins: at WARNING after a failure, else at INFO, in a line at DEBUG."""
+    """Log the beginning of a wait: WARNING after a failure, DEBUG in line at a gate, else INFO."""
     to: Any = logger or default_logger()
     run = wait.run
     if run is not None:
@@ -75,7 +75,7 @@ def log_wait(
         "ixbackoff_wait": seconds,
         "ixbackoff_failure": failure.__class__.__qualname__,
     }
-    which = f"{number}, until it is well," if of is None else f"{number} of {of}"
+    which = f"{number} at FOREVER" if of is None else f"{number} of {of}"
     text = "%s: try %s failed (%s); waiting %g s"
     to.log(WARNING, text, name, which, described(failure), seconds, extra=extra)
     if name not in TOLD and (loops := inner(failure)):
@@ -88,7 +88,7 @@ def log_inner(name: str, loops: list[Inner], logger: Logger) -> None:
         TOLD.add(name)
     tries = " and ".join(f"{one.library} tries {one.tries} times" for one in loops)
     remedies = " and ".join(one.remedy for one in loops)
-    text = "%s: each try is up to %d requests, since %s inside it (turn it off with %s)"
+    text = "%s: each try is up to %d requests, because %s inside it (turn it off with %s)"
     requests = prod(one.tries for one in loops)
     logger.warning(text, name, requests, tries, remedies, extra={"ixbackoff_run": name})
 

@@ -44,7 +44,7 @@ def branches(together: Together, ons: Sequence[list[Predicate] | None] = ()) -> 
 def timed(attempt: Chain, within: float, ons: list[Predicate] | None) -> Stream:
     """Issue the commands of an attempt, with a limit if the interpreter has a clock.
 
-    It may have none if the limit is that of an outer program with another interpreter.
+    There is no clock if the limit is that of an outer program with another interpreter.
     """
     limit: float | None = within
     try:
@@ -149,7 +149,7 @@ async def in_tasks(together: Together, answer: AnswerAsync) -> list[Any]:
 
 
 def check_none(failures: list[BaseException]) -> None:
-    """Raise the first failure such as Ctrl-C, else the first failure, if there is one."""
+    """Raise a failure, if there is one: preferably Ctrl-C or the like, else the first."""
     ordinary = (Exception, BaseExceptionGroup, Aborted)
     interrupts = [failure for failure in failures if not isinstance(failure, ordinary)]
     for failure in interrupts or failures:

@@ -56,7 +56,7 @@ INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("before_sleep", "on_backoff"), LOGGED),
     **dict.fromkeys(("before", "after", "on_giveup", "on_success"), OBSERVED),
 }
-"""The replacements of a word of another library; the first with a fitting argument is shown."""
+"""The advice for an argument of another library; the first that fits the function is shown."""
 OF_RUNS = ("schedule", "within", "budget", "breaker", "stop", "longest", "through")
 STEPS = ("Program", "Attempt", "Backoff")
 """The classes whose methods also explain wrong arguments."""
@@ -65,8 +65,7 @@ STEPS = ("Program", "Attempt", "Backoff")
 def explain_arguments(names: dict[str, Any], public: Iterable[str]) -> None:
     """Make public functions and classes explain wrong arguments.
 
-    Internal code calls the functions without a wrapper. Functions that each try calls are not in
-    `public`, so a first try takes no longer.
+    Internal code calls the unwrapped functions. Do not name functions that each try calls.
 
     Args:
         names: the globals of a module; the wrapped functions replace their names in it.
@@ -113,7 +112,7 @@ def explained(function: Any) -> Any:
 
 
 def check_bound(error: TypeError, function: Any, args: Any, kwargs: dict[str, Any]) -> None:
-    """Raise Misuse if `error` is that of the call itself, not one from inside `function`."""
+    """Raise Misuse if the call itself raised `error`, and not the body of `function`."""
     if error.__traceback__ is not None and error.__traceback__.tb_next is None:
         if function.__code__.co_varnames[1:2] in SEALED:
             function(None, None)  # raises its own sentence

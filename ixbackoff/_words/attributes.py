@@ -32,7 +32,7 @@ def no_attribute(value: Any, name: str) -> Any:
 def without(kind: type, name: str) -> tuple[str, str]:
     """Return two texts: the attribute that a class lacks, and the advice."""
     bases = [base.__name__ for base in kind.__mro__]
-    it = "attempt" if "Attempt" in bases else "command"
+    effect = "attempt" if "Attempt" in bases else "command"
     said, step = f"{kind.__name__} has no .{name}(...)", name in STEPS
     if step and "type" in bases:
         return f"A rung has no .{name}(...)", f"write at(N3).{name}(...)"
@@ -41,7 +41,7 @@ def without(kind: type, name: str) -> tuple[str, str]:
     if step and ("Command" in bases or "Attempt" in bases):
         run = f".{name}(...)" if name.startswith("run") else ""
         first = "do" if name == "do" else "retry"
-        return f"{said}, for it is on no rung", f"write at(N3).{first}({it}){run}"
+        return f"{said}, for it is on no rung", f"write at(N3).{first}({effect}){run}"
     if step and "Backoff" in bases:
         return said, "decorate a function with it, or write .call(function, ...)"
     if "Program" in bases and name in OF_ATTEMPTS:

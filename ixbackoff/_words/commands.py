@@ -41,7 +41,7 @@ Handlers: TypeAlias = dict[type, Any]
 
 
 class Awaited:
-    """A handler whose answers are awaited, in a table of handlers."""
+    """An entry in a table of handlers: a handler whose answers are awaited."""
 
     __slots__ = ("handler",)
 
@@ -95,8 +95,8 @@ class Command(AnyCommand, Value, Generic[R]):
             method: object = getattr(getattr(cls, name), "__func__", None)
             if method is not getattr(Command, name).__func__:
                 raise Misuse(
-                    f"{cls.__name__} cannot override {name}, because a handler has to return the "
-                    "type of the command's answer: give this method another name."
+                    f"{cls.__name__} cannot override {name}, or a handler could return another "
+                    "type than the command's answer: give this method another name."
                 )
 
     if TYPE_CHECKING:
@@ -168,10 +168,10 @@ class Command(AnyCommand, Value, Generic[R]):
     @final
     @classmethod
     def handled_as_in(cls, interpreter: I_any) -> I_any:
-        """Take the handler of this kind of command from an interpreter, without its others.
+        """Return an interpreter with only those handlers of another one that answer this kind.
 
-        Two handlers of one generic kind cannot be joined. To replace one of them, take the other
-        handlers from its interpreter:
+        Two handlers of one generic kind, such as `Call`, cannot be joined. To replace one of them,
+        take the other handlers that you need from its interpreter:
 
         >>> from ixbackoff import Call, Delay
         >>> from ixbackoff.live import live
@@ -334,7 +334,7 @@ def joined(
 
 
 def check_apart(kind: type, handlers: Handlers) -> None:
-    """Check that neither one of `handlers` nor a handler of the generic `kind` answers for both."""
+    """Check that no handler in `handlers` answers the same commands as that of a generic `kind`."""
     for other in handlers:
         if issubclass(other, kind) or (_is_generic(other) and issubclass(kind, other)):
             raise Misuse(
@@ -345,8 +345,8 @@ def check_apart(kind: type, handlers: Handlers) -> None:
             )
 
 
-def join(left: Handlers, right: Handlers) -> Handlers:
-    """Join two tables; where both have a handler, that of `right` is used."""
+def join_tables(left: Handlers, right: Handlers) -> Handlers:
+    """Join two tables; the handlers of `right` replace those of the same kind in `left`."""
     return without(left, *right) | right
 
 
@@ -383,7 +383,7 @@ def without_handlers(kinds: list[type]) -> str:
 def interpreter_of(cls: type[I_any], handlers: Handlers, in_place: Handlers | None = None) -> I_any:
     """Make an interpreter of a table of handlers; every interpreter is made here.
 
-    `in_place` are the handlers that the machine may call itself: plain ones, but not of `Delay`.
+    `in_place` are the handlers that the machine may call itself: all plain ones but `Delay`'s.
     """
     made = object.__new__(cls)
     made._handlers = handlers

@@ -193,7 +193,7 @@ class Stopped(Exception):
 
 
 Predicate: TypeAlias = "Callable[[Exception], bool | float | timedelta]"
-"""Decides about a failure. Seconds mean yes, and that the next wait takes at least so long."""
+"""Decides whether to retry. Seconds mean yes, and that the next wait takes at least as long."""
 
 On: TypeAlias = "type[Exception] | Predicate | Sequence[type[Exception] | Predicate]"
 """The failures of a step: an exception class, a predicate, or a list or tuple of either."""
@@ -210,7 +210,7 @@ class NotBefore(float):
 
 
 def predicate(on: On) -> Predicate:
-    """Make a predicate of `on`, which returns a bool or `NotBefore`.
+    """Make one predicate of all choices in `on`; it returns a bool or `NotBefore`.
 
     >>> predicate([KeyError, lambda failure: "again" in str(failure)])(ValueError("try again"))
     True

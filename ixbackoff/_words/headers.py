@@ -24,8 +24,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds of the header `Retry-After`.
 
     The header holds seconds or a date. A date is compared with the header `Date`, or with the clock
-    of this machine if that header is missing. Without it, the time is that of `RateLimit` or an
-    older header, if these say that nothing is left.
+    of this machine if `Date` is missing. Without `Retry-After`, the seconds are those of
+    `RateLimit` or an older header, if that header says that no request is left.
 
     >>> retry_after({"Retry-After": "2"})
     2.0
@@ -42,8 +42,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return min(float(asked), sys.float_info.max)
     until = moment(asked)
     if until is None:
-        told = rate_limit(headers)
-        return told.seconds if told is not None and told.left < 1 else None
+        quota = rate_limit(headers)
+        return quota.seconds if quota is not None and quota.left < 1 else None
     now = moment(headers.get("Date", ""))
     return max(0.0, until - (time.time() if now is None else now))
 

@@ -1,7 +1,4 @@
-"""State of the process that is pickled as the name of its place.
-
-cloudpickle copies the global variables of a function. State of a process must not be copied.
-"""
+"""State of a process, which is pickled as its name in `PLACES`: cloudpickle would copy it."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ class StateList(list[T]):
 
 
 def placed(name: str, state: T) -> T:
-    """Name the place of `state`, and return it."""
+    """Store `state` in `PLACES` by its name, and return `state`."""
     PLACES[name] = state
     return state
 

@@ -90,10 +90,9 @@ def story_note(story: Story, switched: str = "") -> StoryNote:
 def story(failure: BaseException) -> Story | None:
     """Return the story of the run that ended with `failure`; `None` if there is no such note.
 
-    >>> from ixbackoff import N2, NotReady, at, call
+    >>> from ixbackoff import N2, Call, NotReady, at, call
     >>> from ixbackoff.observing import story
     >>> from ixbackoff.testing import Virtual, always
-    >>> from ixbackoff import Call
     >>> world = Virtual(Call.handled_by(always(NotReady())))
     >>> try:
     ...     at(N2).retry(call(print)).run(world.interpreter)
@@ -101,7 +100,7 @@ def story(failure: BaseException) -> Story | None:
     ...     story(failure)
     Story(tries=3, wait_count=2, wait_seconds=3.0, reason='gave up')
 
-    A failure that was pickled has no such note, nor has one whose class takes no notes.
+    A pickled failure has no such note, and neither has a failure whose class takes no notes.
     """
     notes: Any = getattr(failure, "__notes__", ())
     with suppress(Exception):  # notes can be anything

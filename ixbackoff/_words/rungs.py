@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     T_exact = TypeVar("T_exact")
 
     class Exactly(Generic[T_exact]):
-        """An invariant type of one parameter: through it a rung fits its own type and no wider."""
+        """An invariant type: because of it, `N3` is a `Rung[N3]`, and not a `Rung[Nat]`."""
 
         __slots__ = ()
 
-    RungType = type  # with another one, mypy accepts `class Nine(Nat)`
+    RungType = type  # with any other metaclass, mypy accepts `class Nine(Nat)`
 else:
 
     class RungType(type):
@@ -69,7 +69,7 @@ class Nat(metaclass=RungType):
 
 
 class _Exact:
-    """A base beside `Nat`, so that a `type[Nat]` is no `Rung`: it could be any of them."""
+    """A base beside `Nat`, so that a `type[Nat]`, which could be any rung, is no `Rung`."""
 
     __slots__ = ()
 
@@ -84,10 +84,10 @@ R_rung = TypeVar("R_rung", bound=Nat)
 
 
 class Rung(Protocol[R_rung]):
-    """A rung as an argument: `N3` is a `Rung[N3]`, and of no wider type.
+    """The type of a rung as an argument: `N3` is a `Rung[N3]`, and of no wider type.
 
-    `type[N3]` would not do: it is also a `type[Nat]`, and a program of that type could continue on
-    any rung.
+    `type[N3]` in its place would also be a `type[Nat]`, and a program of that type could continue
+    on any rung.
     """
 
     def exactly(self) -> Exactly[R_rung]: ...

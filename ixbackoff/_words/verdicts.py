@@ -165,8 +165,8 @@ def judge(failure: Exception) -> Verdict:
 def is_transient(failure: Exception) -> bool:
     """Return whether a failure may pass by itself: the default of every `on`.
 
-    `Transient`, `ConnectionError` and `TimeoutError` may, with their subclasses, and so may those
-    failures of other libraries that `ixbackoff.known` judges to be transient.
+    `Transient`, `ConnectionError`, `TimeoutError` and their subclasses may, and so may the failures
+    of other libraries that `ixbackoff.known` judges to be transient.
 
     >>> from ixbackoff import NotReady, is_transient
     >>> is_transient(NotReady()), is_transient(ConnectionResetError()), is_transient(ValueError())
@@ -179,7 +179,7 @@ def is_transient(failure: Exception) -> bool:
 
 
 def chooses(on: Predicate, failure: Exception) -> Any:
-    """Return what `on` answers about a failure, or has answered before it was recorded."""
+    """Return the answer of `on` about a failure: the recorded one, if there is one."""
     known = recorded(failure)
     if known is not None:
         for each, answer in zip(known.ons, known.answers, strict=False):
@@ -260,7 +260,7 @@ def judge_of_base(base: Any) -> Judge | None:
     if base in ADDED:
         return ADDED[base]
     if base in OWN:
-        # databricks raises a plain one after minutes of its own retries
+        # databricks raises a plain TimeoutError after minutes of its own retries
         module = "drivers" if base is TimeoutError and "databricks.sdk" in sys.modules else None
         return judge_in(module) if module else OWN[base]
     names = str(base.__module__).split(".")  # `google` is a namespace that many packages share
@@ -312,7 +312,7 @@ def always_transient(_: Exception) -> Verdict:
 
 
 def judge_group(failure: ExceptionGroup[Exception]) -> Verdict:
-    """Judge a group: transient if all its failures are, after the longest time they ask for."""
+    """Judge a group: transient if all its failures are; the longest time that one asks for."""
     verdicts = [judge(member) for member in members(failure)]
     asked = [seconds for each in verdicts if (seconds := seconds_asked(each)) is not None]
     permanent = next((each for each in verdicts if not each.transient), None)

@@ -101,7 +101,7 @@ def throw(command: Throw) -> Never:
 class Delay(Command[None]):
     """A wait. Only the ladder makes and issues it, so attempts cannot add waits.
 
-    A try that stands in line at a `Gate` issues one, too, which is on no rung.
+    A try that stands in line at a `Gate` also issues a `Delay`, which is on no rung.
 
     >>> from ixbackoff import N1, at, unroll
     >>> next(unroll(at(N1).wait())).seconds
@@ -119,7 +119,7 @@ class Delay(Command[None]):
         raise Misuse("Only the ladder waits: use .backoff(), .wait() or .retry(...).")
 
     def __init_subclass__(cls) -> None:
-        raise Misuse("Delay has no kinds: only the ladder waits.")
+        raise Misuse("Delay cannot be subclassed: only the ladder waits.")
 
     def __iter__(self) -> Generator[Self, Any, None]:
         raise Misuse("An attempt cannot wait, only the ladder does: raise NotReady instead.")
@@ -187,7 +187,7 @@ def delay(seconds: float, rung: int, failure: Exception | None, run: Any = None)
 
 
 LINE: Any = object()
-"""In place of the run of a `Delay`, while a try stands in line at a gate."""
+"""The private `_run` of a `Delay` of a try that stands in line at a gate."""
 
 
 def in_line(seconds: float) -> Delay:
@@ -195,6 +195,7 @@ def in_line(seconds: float) -> Delay:
 
 
 def stands(command: Command[Any]) -> bool:
+    """Return whether a command is the wait of a try that stands in line at a gate."""
     return isinstance(command, Delay) and not command._rung
 
 
@@ -252,17 +253,13 @@ class Pick(Command[int]):
 
 @final
 class Together(Command[list[Any]]):
-    """Concurrent effects; made by `all_of`. A run performs them itself, without a handler.
-
-    Args:
-        effects: the commands and attempts.
-    """
+    """Concurrent effects; made by `all_of`. A run performs them itself, without a handler."""
 
     __slots__ = ("effects",)
     _answered_by_runs = True
 
     def __init_subclass__(cls) -> None:
-        raise Misuse("Together has no kinds: all_of makes it.")
+        raise Misuse("Together cannot be subclassed: all_of makes it.")
 
     def __init__(self, effects: tuple[Any, ...]) -> None:
         self.effects = effects
@@ -273,7 +270,7 @@ Standard: TypeAlias = Download | Upload | Delay | Log | Throw
 
 
 WITHOUT_SERVICE = (Log, Now, Pick, Throw)
-"""The commands that need no service: no breaker refuses them as steps, and plans count no time."""
+"""The commands that need no service: as steps, they pass open breakers, and plans count no time."""
 
 MARKS = frozenset("@?#")
 """The characters that may separate secrets from the rest of a URL."""

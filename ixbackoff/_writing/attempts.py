@@ -194,7 +194,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
 
 
 def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
-    """Decorate a generator function that issues commands with `yield from` to return attempts.
+    """Make attempts of a generator function, which issues its commands with `yield from`.
 
     Between its commands the function may only compute: it reads and changes the world by commands.
 

@@ -1,4 +1,4 @@
-"""Programs: the typed face of steps on a ladder. `_meaning/semantics.py` has what a step does."""
+"""Programs: the typed face of steps on a ladder. `_meaning/semantics.py` says what a step does."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ else:
 
 
 class Transport(Base):
-    """A transport for each kind of client, which sends the requests through other transports."""
+    """A transport for clients of any kind, which sends requests through their usual transports."""
 
     def __init__(self, backoff: Backoff[Any], inner: Any) -> None:
         self._sending: Resending[Any] = Resending(backoff, failure_of, inner)
@@ -138,12 +138,12 @@ def library_of(request: Any) -> Any:
 
 
 def is_readable(answer: Any) -> bool:
-    """Return whether to read an answer before the next wait, if no inner transport has read it."""
+    """Return whether to read an answer before the next wait: a short error that is still unread."""
     return answer.is_error and not answer.is_closed and is_short(answer.headers)
 
 
 def failure_of(answer: Any) -> Exception | None:
-    """Make the failure of an answer, with a copy that is read, for `on`."""
+    """Make the failure of an error answer; `on` can read the body of a short one."""
     if not answer.is_error:
         return None
     library, request, shown = library_of(answer.request), answer.request, answer
@@ -157,7 +157,7 @@ def failure_of(answer: Any) -> Exception | None:
 
 
 def is_stream(request: Any, library: Any) -> bool:
-    """Return whether the body can be sent only once: it is neither bytes nor a form of files."""
+    """Return whether a body can be sent only once, unlike bytes and a form of seekable files."""
     body, kinds = request.stream, (bytes, str, library.ByteStream)
     fields = getattr(body, "fields", None)
     parts = [body] if fields is None else [getattr(field, "file", b"") for field in fields]

@@ -33,7 +33,7 @@ RETRIES = "_pool._retries", "max_retries.total", "retry.total"
 
 
 class Resending(Generic[R]):
-    """A backoff for requests; `failed` makes the failure of an answer, `None` if it has none."""
+    """A backoff for requests; `failed` makes the failure for an error answer, else `None`."""
 
     def __init__(
         self, backoff: Backoff[Any], failed: Callable[[R], Exception | None], inner: object = None
@@ -51,7 +51,7 @@ class Resending(Generic[R]):
         self._backoffs = backoff, made(N0, backoff._settings)
         self._chosen = predicate(backoff._settings.on)
         self._failed = failed
-        self.closings = [0, 0]  # of sync clients, and of those of a loop
+        self.closings = [0, 0]  # the number of times that sync and async clients were closed
 
     def send(self, name: str, one_try: Callable[[], R], once: bool = False) -> R:
         """Return the last answer of `one_try`; `once` if the body of the request is a stream."""
@@ -134,7 +134,7 @@ def is_short(headers: Mapping[str, str]) -> bool:
 def limited(timeout: float | None) -> float | None:
     """Return a timeout of a client, but at most the seconds that the request has left.
 
-    They are at least 0.001, because libraries reject 0, or take it for something else.
+    The timeout is at least 0.001, because libraries reject 0 or give it another meaning.
     """
     left = time_limit()
     if left is None:

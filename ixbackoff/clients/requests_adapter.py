@@ -22,7 +22,7 @@ else:
 
 
 class Adapter(BaseAdapter):
-    """An adapter with another one inside."""
+    """An adapter that sends requests through `inner`, with retries."""
 
     def __init__(self, backoff: Backoff[Any], inner: BaseAdapter) -> None:
         self._sending: Resending[Any] = Resending(backoff, failure_of, inner)
@@ -44,9 +44,9 @@ class Adapter(BaseAdapter):
             timed = time_limit() is not None
             allowed: Any = (limited(connect), limited(read)) if timed else timeout
             answer: Any = self._inner.send(request, stream, allowed, *args, **kwargs)
-            answer.connection = self  # which sends it again after a login
+            answer.connection = self  # by which requests sends again after a login
             if not (answer.ok or stream) and is_short(answer.headers):
-                _ = answer.content  # of a stream, the user may read `raw`
+                _ = answer.content  # but with `stream`, the user may read `raw`
             elif timed:
                 with suppress(AttributeError):  # the body may take longer
                     answer.raw._fp.fp.raw._sock.settimeout(read)

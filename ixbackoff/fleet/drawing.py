@@ -47,20 +47,13 @@ class Panel(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A grid of panels.
-
-    Attributes:
-        panels: its panels, row by row.
-        legend: the greatest number of columns in the legend.
-        shared: whether all panels share the horizontal axis, and the panels of a row the vertical
-            axis.
-    """
+    """A grid of panels."""
 
     headline: str
-    panels: Sequence[Sequence[Panel]]
+    panels: Sequence[Sequence[Panel]]  # its panels, row by row
     inches: tuple[float, float] = (10.0, 4.5)
-    legend: int = 4
-    shared: bool = False
+    legend: int = 4  # the greatest number of columns in the legend
+    shared: bool = False  # whether panels share axes: all their x, those of a row their y
 
 
 def by_second(values: Sequence[float], number: int) -> Graph:

@@ -33,19 +33,14 @@ Done: TypeAlias = Callable[[Any, Any, BaseException | None], None]
 
 
 class Environment:
-    """The state that all clients share.
-
-    Attributes:
-        handlers: the handlers of the kinds that are answered immediately.
-        from_start: whether a wait is measured from the start of the try before it.
-    """
+    """The state that all clients share."""
 
     def __init__(
         self,
         events: Events,
         services: dict[type, Serving],
-        handlers: Handlers,
-        from_start: bool,
+        handlers: Handlers,  # the handlers of the kinds that are answered immediately
+        from_start: bool,  # whether a wait is measured from the start of the try before it
         trace: list[Performed] | None,
     ) -> None:
         self.events = events

@@ -20,10 +20,10 @@ Action: TypeAlias = Callable[[Any], object]
 SLICES = 16
 """Slices of a second. A power of two, so that `when * SLICES` is exact."""
 FAR = 1e300
-"""The second from which events are in no slice."""
+"""The time, in seconds, from which on events are in no slice."""
 WHEN = itemgetter(0)
 MOST = 1_000_000
-"""The greatest number of events at one time: with more, time is taken not to advance."""
+"""The greatest number of events at one time: with more, a simulation presumably never ends."""
 
 
 class Events:
@@ -94,12 +94,12 @@ class Events:
             raise ValueError(
                 f"at {when!r} s, but the clock is at {self.now!r} s: give a later time."
             )
-        place = floor(when * SLICES) if when < FAR else -1
-        if place <= self._slice:
+        number = floor(when * SLICES) if when < FAR else -1
+        if number <= self._slice:
             heappush(self._near, (when, self._next(), action, argument))
         else:
-            self._later[place] = [(when, action, argument)]
-            heappush(self._slices, place)
+            self._later[number] = [(when, action, argument)]
+            heappush(self._slices, number)
 
     def run(self, until: float) -> None:
         """Run all events before the time `until`, and set the clock to it.
@@ -146,6 +146,6 @@ class Events:
     ) -> list[tuple[float, Action, Any]]:
         """Return the events before `until`; put the others back, before events planned later."""
         before = [event for event in due if event[0] < until]
-        for place, event in enumerate(due[len(before) :], len(before) - len(due)):
-            heappush(self._near, (event[0], place, *event[1:]))
+        for order, event in enumerate(due[len(before) :], len(before) - len(due)):
+            heappush(self._near, (event[0], order, *event[1:]))
         return before

@@ -55,9 +55,6 @@ class TaskPerformer(ABC):
     """A client, or a branch of one, which performs a task and its inner tasks.
 
     It works like the machine, except that a command may be answered at a later event.
-
-    Attributes:
-        begun: the start of the current try, or, in a wait, of the last try.
     """
 
     def __init__(self, environment: Environment, number: int, inside: Inside = NOT_YET) -> None:
@@ -66,7 +63,7 @@ class TaskPerformer(ABC):
         self._inside = inside
         self._arrived: Any = None  # ASKING, or a pair: the answer and the failure
         self._waits_for: Request | Branches | Performed | None = None
-        self.begun = 0.0
+        self.begun = 0.0  # the start of the current try, or, in a wait, of the last try
         self.number = number
 
     @abstractmethod

@@ -93,12 +93,12 @@ def breaker(text: str) -> Callable[[], CircuitBreaker]:
     return made
 
 
-def service(words: Namespace) -> Service:
-    if words.service == "post":
-        return SlowingServer(backlog=words.backlog)
-    if words.service == "channel":
-        return Channel(words.time, words.slotted)
-    return BoundedQueue(words.queue, words.time, words.workers)
+def service(args: Namespace) -> Service:
+    if args.service == "post":
+        return SlowingServer(backlog=args.backlog)
+    if args.service == "channel":
+        return Channel(args.time, args.slotted)
+    return BoundedQueue(args.queue, args.time, args.workers)
 
 
 FLAGS = (
@@ -170,10 +170,10 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser.add_argument("--budget", choices=BUDGETS, help="the retry budget of each client")
     add_seeds(parser)
     add_picture(parser)
-    words = parser.parse_args(arguments)
-    if words.clients is not None and words.arrivals is not None:
+    args = parser.parse_args(arguments)
+    if args.clients is not None and args.arrivals is not None:
         parser.error("argument --arrivals: not allowed with argument --clients")
-    return words
+    return args
 
 
 calls: type[Call[Any]] = Call
@@ -197,14 +197,14 @@ def each(make: Callable[[], T], shared: bool) -> Callable[[int], T]:
     return object_of
 
 
-def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = None) -> Outcome:
-    given = program_of(words.program)
-    handlers = words.answers or (NOTHING if given is not words.program else None)
-    services: Served[Any] = Answering(service(words), handlers).serves(Command)
+def rehearsed(args: Namespace, watch: Callable[[int, Second], None] | None = None) -> Outcome:
+    given = program_of(args.program)
+    handlers = args.answers or (NOTHING if given is not args.program else None)
+    services: Served[Any] = Answering(service(args), handlers).serves(Command)
 
     def program_for(client: int) -> Any:
         try:
-            return words.program(client)
+            return args.program(client)
         except Exception as error:
             raise Misuse(
                 f"The function of programs failed for client {client}: {in_one_line(error)}"
@@ -215,16 +215,16 @@ def rehearsed(words: Namespace, watch: Callable[[int, Second], None] | None = No
     return simulate(
         source,
         services,
-        clients=words.clients or (1000 if words.arrivals is None else None),
-        arrivals=words.arrivals,
-        seconds=words.seconds,
-        schedule=words.schedule,
-        within=words.within,
-        budget=each(BUDGETS[words.budget], words.shared) if words.budget else None,
-        breaker=each(words.breaker, words.shared) if words.breaker else None,
-        think=words.think if words.arrivals is None else None,
-        outages=[words.outage],
-        seed=words.seed,
+        clients=args.clients or (1000 if args.arrivals is None else None),
+        arrivals=args.arrivals,
+        seconds=args.seconds,
+        schedule=args.schedule,
+        within=args.within,
+        budget=each(BUDGETS[args.budget], args.shared) if args.budget else None,
+        breaker=each(args.breaker, args.shared) if args.breaker else None,
+        think=args.think if args.arrivals is None else None,
+        outages=[args.outage],
+        seed=args.seed,
         watch=watch,
     )
 
@@ -233,7 +233,7 @@ EVERY = 0.05  # seconds of real time between two updates of the line
 
 
 @contextmanager
-def live() -> Generator[Callable[[int, Second], None] | None]:
+def live_counts() -> Generator[Callable[[int, Second], None] | None]:
     """Yield a function that shows each second in a line of the terminal, or `None` without one."""
     if not sys.stderr.isatty():
         yield None
@@ -287,22 +287,22 @@ def picture(outcome: Outcome, stopped: Outage) -> Picture:
 
 def numbers_of(arguments: list[str] | None, seed: int) -> Numbers:
     """Run the simulation with another seed, and return the numbers to compare."""
-    words = parsed(arguments)
-    words.seed = seed
-    return Report(rehearsed(words), words.outage).numbers()
+    args = parsed(arguments)
+    args.seed = seed
+    return Report(rehearsed(args), args.outage).numbers()
 
 
 def main(arguments: list[str] | None = None) -> int:
-    words = parsed(arguments)
+    args = parsed(arguments)
     try:
-        if words.seeds > 1:
-            sample = sampled(partial(numbers_of, arguments), words)
+        if args.seeds > 1:
+            sample = sampled(partial(numbers_of, arguments), args)
             text, recovers = spread(sample), sample.share(lambda one: one[RECOVERS]) == 1
-            outcome = rehearsed(words) if words.picture else None
+            outcome = rehearsed(args) if args.picture else None
         else:
-            with live() as watch:
-                outcome = rehearsed(words, watch)
-            one = Report(outcome, words.outage)
+            with live_counts() as watch:
+                outcome = rehearsed(args, watch)
+            one = Report(outcome, args.outage)
             text, recovers = one.text(), one.recovered is not None
     except (Misuse, ValueError) as error:
         notes: list[str] = getattr(error, "__notes__", [])
@@ -312,6 +312,6 @@ def main(arguments: list[str] | None = None) -> int:
     print(text)
     status = 0
     if outcome is not None:
-        draw_into = partial(draw, picture(outcome, words.outage), "simulation")
-        status = pictured(draw_into, words.picture)
+        draw_into = partial(draw, picture(outcome, args.outage), "simulation")
+        status = pictured(draw_into, args.picture)
     return status or (0 if recovers else FAILED)

@@ -89,21 +89,21 @@ class Report:
         }
 
 
-def sampled(function: Callable[[int], R], words: Namespace) -> Sample[R]:
+def sampled(function: Callable[[int], R], args: Namespace) -> Sample[R]:
     """Call the function with each seed of the command line; count the seeds on a terminal."""
     done = 0
 
     def watch(_seed: int, _result: R) -> None:
         nonlocal done
         done += 1
-        print(f"\r{done} of {words.seeds} seeds", end="", file=sys.stderr, flush=True)
+        print(f"\r{done} of {args.seeds} seeds", end="", file=sys.stderr, flush=True)
 
-    shows = words.seeds > 1 and sys.stderr.isatty()
+    shows = args.seeds > 1 and sys.stderr.isatty()
     try:
         return each_seed(
             function,
-            range(words.seed, words.seed + words.seeds),
-            jobs=words.jobs,
+            range(args.seed, args.seed + args.seeds),
+            jobs=args.jobs,
             watch=watch if shows else None,
         )
     finally:

@@ -30,18 +30,12 @@ from .environment import Done, Environment, Running
 
 
 class Tried(NamedTuple):
-    """The effect of a program `at(rung).retry(effect)`.
-
-    Attributes:
-        chosen: decides whether a failure is retried.
-        command: the only command of the effect; `None` if it is more than one command.
-        limit: the seconds for each try of that command; `None` for no limit.
-    """
+    """The effect of a program `at(rung).retry(effect)`."""
 
     effect: Any
-    chosen: Predicate
-    command: Command[Any] | None = None
-    limit: float | None = None
+    chosen: Predicate  # decides whether a failure is retried
+    command: Command[Any] | None = None  # the only command of the effect, `None` if there are more
+    limit: float | None = None  # the seconds for each try of that command; `None` for no limit
 
 
 def tried(program: Ladder) -> Tried | None:
@@ -137,30 +131,17 @@ class RunLog:
 
 
 class Trying(Running, Protocol):
-    """A client that tries an effect.
+    """A client that tries an effect."""
 
-    Attributes:
-        begun: the start of the current try, or, in a wait, of the last try.
-        after: the waits of this run; `None` until its first failure.
-        wait_count: the number of waits of this run.
-        shortest: the seconds of the last wait: the next one is not shorter.
-        log: the waits of this run for the trace; `None` without a trace.
-    """
-
-    begun: float
-    after: After | None
-    wait_count: int
-    shortest: float
-    log: RunLog | None
+    begun: float  # the start of the current try, or, in a wait, of the last try
+    after: After | None  # the waits of this run; `None` until its first failure
+    wait_count: int  # the number of waits of this run
+    shortest: float  # the seconds of the last wait: the next one is not shorter
+    log: RunLog | None  # the waits of this run for the trace; `None` without a trace
 
 
 class Retrying(ABC):
-    """The state that all clients of one program share.
-
-    Attributes:
-        done: called at the end of each run.
-        descent: begins the waits of a run.
-    """
+    """The state that all clients of one program share."""
 
     def __init__(
         self, environment: Environment, program: Ladder, tried: Tried, timing: Timing, done: Done
@@ -170,12 +151,12 @@ class Retrying(ABC):
         self.trace: Final = environment.trace
         self.from_start: Final = timing.from_start
         self.top: Final = program.start
-        self.done: Final = done
+        self.done: Final = done  # called at the end of each run
         self.chosen: Final = tried.chosen
         waits = begins(timing, program.start, environment.events.random, checked=False)
         longest = checked_longest(program._defaults.longest)
         how = (program.start, (), tried.chosen, *waits, 0, timing.shortens, longest)
-        self.descent: Final[Callable[[], After]] = descents(*how)
+        self.descent: Final[Callable[[], After]] = descents(*how)  # begins the waits of a run
 
     @abstractmethod
     def client(self, number: int) -> Running:

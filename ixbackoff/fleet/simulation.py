@@ -37,12 +37,7 @@ I = TypeVar("I", bound=Nat)  # noqa: E741
 
 
 class Outage(NamedTuple):
-    """An interval in which the services are stopped.
-
-    Attributes:
-        start: the second at which it begins.
-        length: its length, seconds.
-    """
+    """An interval in which services are stopped: `length` seconds from the second `start` on."""
 
     start: float
     length: float

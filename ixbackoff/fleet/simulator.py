@@ -135,7 +135,7 @@ class Simulator:
     def plan_arrival(
         self, rate: float | None, made: Callable[[int], Running], numbers: Iterator[int]
     ) -> None:
-        """Plan the arrival of the next client at a random time; it plans the one after it."""
+        """Plan the arrival of the next client at a random time, which plans that of another."""
         if rate is None:
             return
 

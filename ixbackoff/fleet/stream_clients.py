@@ -110,14 +110,14 @@ class Join(Branches):
         self._failure: BaseException | None = None
         self._answers: list[Any] = [None] * len(streams)
         self._left = len(streams) + 1  # `begin` counts too: no branch ends before all have begun
-        self._places: dict[Client, int] = {
-            Client(environment, client.number, stream.__iter__, self._ended): place
-            for place, stream in enumerate(streams)
+        self._running: dict[Client, int] = {  # by branch: the index of its answer
+            Client(environment, client.number, stream.__iter__, self._ended): index
+            for index, stream in enumerate(streams)
         }
 
     def begin(self) -> None:
-        for branch in [*self._places]:
-            if branch in self._places and self._failure is None:
+        for branch in [*self._running]:
+            if branch in self._running and self._failure is None:
                 branch.begin()
         self._one_less()
 
@@ -125,16 +125,16 @@ class Join(Branches):
         """End all branches, and let the command fail with `failure`."""
         if self._failure is None:
             self._failure = failure
-            for branch in [*self._places]:
-                if branch in self._places:
+            for branch in [*self._running]:
+                if branch in self._running:
                     branch.end(Aborted())
 
     def close(self) -> None:
-        for branch in self._places:
+        for branch in self._running:
             branch.close()
 
     def _ended(self, branch: Client, answer: Any, failure: BaseException | None) -> None:
-        self._answers[self._places.pop(branch)] = answer
+        self._answers[self._running.pop(branch)] = answer
         if failure is not None:
             self.end(failure)
         self._one_less()

@@ -23,26 +23,19 @@ from .simulation import simulate
 
 FACTOR = 2.0
 GROWN = 4
-"""After 4 (M + T) all waits have grown to M, although R may double the waits before."""
+"""After 4 (M + T) all waits have grown to M, although R may double earlier waits."""
 WATCHED = 10
 ROUNDED = 1 + 1e-9
 BOUNDS = {"p99": (1e-6, 3600), "clients": (1, 10**6), "rate": (1e-3, 1e9), "outage": (1e-3, 1e9)}
 
 
 class Tuned(NamedTuple):
-    """The parameters of MIN(R * T * F^N, M), and their consequences.
+    """The parameters of MIN(R * T * F^N, M), and their consequences."""
 
-    Attributes:
-        timeout: T, seconds.
-        maximum: M, seconds.
-        rungs: the waits that outlast the outage; may be more than the 20 of the deepest ladder.
-        rate: the most failed requests per second after all waits have grown to M.
-    """
-
-    timeout: float
-    maximum: float
-    rungs: int
-    rate: float
+    timeout: float  # T, seconds
+    maximum: float  # M, seconds
+    rungs: int  # the waits that outlast the outage; may be more than the 20 of the deepest ladder
+    rate: float  # the most failed requests per second after all waits have grown to M
 
     @property
     def schedule(self) -> Schedule:
@@ -125,23 +118,23 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    words = parsed(arguments)
-    tuning = tuned(words.p99, words.clients, words.rate, words.outage)
+    args = parsed(arguments)
+    tuning = tuned(args.p99, args.clients, args.rate, args.outage)
     ladder = f"N{min(tuning.rungs, DEEPEST)}"
     if tuning.rungs <= DEEPEST:
-        print(f"ladder    at({ladder}): it waits for {words.outage:g} s at least")
+        print(f"ladder    at({ladder}): it waits for {args.outage:g} s at least")
     else:
         print(
-            f"ladder    {tuning.rungs} waits would be needed for {words.outage:g} s, and the "
+            f"ladder    {tuning.rungs} waits would be needed for {args.outage:g} s, and the "
             f"deepest ladder is {ladder}: its run ends before the outage, unless M is longer"
         )
     print(f"schedule  thain(timeout={tuning.timeout:g}, maximum={tuning.maximum:g})")
-    sample = sampled(partial(failing_rate, tuning, words.clients), words)
+    sample = sampled(partial(failing_rate, tuning, args.clients), args)
     measured = max(sample.results)
-    holds = measured <= words.rate * ROUNDED
+    holds = measured <= args.rate * ROUNDED
     print(
         f"check     {measured:.1f} failed requests/s at most during the outage, with "
-        f"{words.seeds} seeds; the service can take {words.rate:g}: "
+        f"{args.seeds} seeds; the service can take {args.rate:g}: "
         f"{'enough' if holds else 'too few'}"
     )
     return 0 if holds else FAILED

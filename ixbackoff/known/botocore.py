@@ -10,8 +10,8 @@ botocore's own retries repeat every operation after such a failure, and protect 
 (`ClientToken`). But each try of a program is another call, for which botocore makes a new token.
 For a function that passes its own token, choose these failures with `on=`.
 
-The end of a waiter is a permanent failure: the waiter has waited already. A failed transfer of a
-file is judged by the failure that it wraps.
+A waiter that has used all of its attempts fails permanently: it has waited already. A failed
+transfer of a file is judged by the failure that it wraps.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TOO_MANY_REQUESTS = 429
 
 
 def requests_of(failure: Exception) -> list[SentRequest]:
-    """Return the requests; an operation that only reads as a `GET`."""
+    """Return the requests, with the method `GET` for an operation that only reads."""
     asked: list[SentRequest] = []
     for found in variables(failure, CALLING):
         operation = str(found.get("operation_name", ""))
@@ -102,7 +102,7 @@ def judge_answer(failure: Exception, answer: Any, asked: Sequence[SentRequest]) 
 
 
 def by_last_answer(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge a waiter that gave up: it waited long enough, or had an unexpected answer."""
+    """Judge a waiter that gave up: by its unexpected answer, unless it used all of its attempts."""
     answer = getattr(failure, "last_response", None)
     waited = "Max attempts" in str(part(vars(failure), "kwargs").get("reason"))
     if part(answer, "Error") and not waited:

@@ -5,11 +5,12 @@
 - asyncpg, by its SQLSTATE (see `sqlstates`). It commits each statement outside of
   `connection.transaction()` by itself. A connection that is lost there, or in a COMMIT, is a
   `ConnectionDoesNotExistError`: the statement may have been carried out, so the failure is
-  permanent. To retry, read inside a transaction, or pass `on=...`. Inside of one it is an
-  `InterfaceError`, because leaving the transaction finds the connection closed: the transaction
-  was rolled back, so the failure is transient. If asyncpg cannot connect, it mostly raises
-  Python's own `ConnectionRefusedError` or `TimeoutError`, which are transient, too.
-- AMQP (pika, aiormq, aio-pika): a connection that was lost, unless a message was being published.
+  permanent. To retry, read inside a transaction, or pass `on=...`. A connection that is lost
+  inside a transaction is an `InterfaceError`: the transaction was rolled back, so the failure is
+  transient. If asyncpg cannot connect, it mostly raises Python's own `ConnectionRefusedError` or
+  `TimeoutError`, which are transient, too.
+- AMQP (pika, aiormq, aio-pika): a lost connection is transient, unless a message was being
+  published.
 - Kafka and Neo4j, whose drivers tell which failures are worth another try.
 - Vault and ClickHouse, whose clients turn a status into a class or a text.
 - SQLite reports a lock by `SQLITE_BUSY`, `SQLITE_LOCKED` and their extended codes, which have the
@@ -21,7 +22,8 @@
   (section 3.8), so a mail can arrive twice if the server is lost between the end of the mail and
   its reply. The reply to `QUIT` arrives after the work of a `with` block, so its failure does not
   repeat the work.
-- paramiko: a host that no connection reached. databricks: a `TimeoutError` after its own retries.
+- paramiko: a host that was not reached is transient. databricks: a `TimeoutError` after its own
+  retries is permanent.
 
 All other failures are judged by their shape.
 """

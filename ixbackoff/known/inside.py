@@ -1,9 +1,9 @@
 """Retries of other libraries inside of one try, as tracebacks and answers show them.
 
 A loop is found if it was still running when it raised the failure. Its count of tries is one of
-its variables, so the places below hold for the versions that the tests install; in another version
-a loop may not be found, and then nothing is said of it. Loops that return their last answer to a
-function that raises the failure, such as those of azure-core and elasticsearch, leave no trace.
+its variables, so the table below is right for the versions that the tests install; a loop of
+another version may not be found. Loops that return their last answer to a function that raises the
+failure, such as those of azure-core and elasticsearch, leave no trace.
 """
 
 from __future__ import annotations
@@ -17,22 +17,16 @@ from .tracebacks import frames
 
 
 class Loop(NamedTuple):
-    """A function that tries again.
-
-    Attributes:
-        counter: the path from one of its variables to its count, such as `state.attempt`.
-        more: what the count lacks to the number of tries.
-        remedy: what turns it off.
-    """
+    """A function that retries."""
 
     library: str
-    counter: str
-    more: int
-    remedy: str
+    counter: str  # the path from one of its variables to its count, such as `state.attempt`
+    more: int  # the number of tries minus that count
+    remedy: str  # the argument or setting that turns the loop off
 
 
 URLLIB3 = "urllib3.connectionpool", "urlopen"
-"""It calls itself for each try, so its frames are counted; some stand twice in a traceback."""
+"""A function that calls itself for each try: its frames are counted, even repeated ones once."""
 
 BOTOCORE = 'Config(retries={"total_max_attempts": 1})'
 OPENSEARCH = Loop("opensearch", "attempt", 1, "max_retries=0")

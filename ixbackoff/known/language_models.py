@@ -2,12 +2,12 @@
 
 An SDK repeats its `POST` after 408, 409, 429, any status from 500 on, and a lost connection: an
 answer that is computed twice does no harm. Here these failures are transient, too, and so is an
-answer that breaks off in the middle of its stream. A request that creates something, such as a file
-or a batch, is no exception.
+answer that breaks off in the middle of its stream. This holds even for a request that creates
+something, such as a file or a batch.
 
 A failure that lasts until somebody pays is permanent. By `x-should-retry` a service decides for
-itself whether to retry. It says when by `retry-after-ms`, by `Retry-After`, by the time at which an
-exhausted limit is reset, or, as Google does, by a `RetryInfo` in the body.
+itself whether to retry. It says when to retry by `retry-after-ms`, by `Retry-After`, by the time at
+which an exhausted limit is reset, or, as Google does, by a `RetryInfo` in the body.
 """
 
 from __future__ import annotations

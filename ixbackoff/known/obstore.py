@@ -32,23 +32,14 @@ ASKED = re.compile(r"Error performing [A-Z]+ (\S+)")
 
 
 class Complaint(NamedTuple):
-    """The facts in the text of an error.
+    """The facts in the text of an error."""
 
-    Attributes:
-        status: the status of the answer, 0 if there was none.
-        code: the error code in the answer, or "".
-        transport: the kind of the failure if there was no answer, or "".
-        number: the `errno` of the system, or 0.
-        credentials: false if it was the request for credentials that failed.
-        unreachable: why the store cannot be reached, or "".
-    """
-
-    status: int
-    code: str
-    transport: str
-    number: int
-    credentials: bool
-    unreachable: str
+    status: int  # the status of the answer, 0 if there was none
+    code: str  # the error code in the answer, or ""
+    transport: str  # the kind of the failure if there was no answer, or ""
+    number: int  # the `errno` of the system, or 0
+    credentials: bool  # false if it was the request for credentials that failed
+    unreachable: str  # why the store cannot be reached, or ""
 
 
 def complaint_of(error: Exception) -> Complaint:

@@ -23,7 +23,7 @@ WORDS = {
 
 
 def unreachable(failure: BaseException | None) -> str:
-    """Return why an address will not work later either, empty if it may.
+    """Return the reason why an address will not work later either; empty if it may work.
 
     >>> unreachable(socket.gaierror(socket.EAI_NONAME, "Name or service not known"))
     'the name of the host is not known'

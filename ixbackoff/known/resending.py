@@ -6,9 +6,9 @@
   idempotent (RFC 9110, 9.2.2), or it has the header `Idempotency-Key`. urllib3's `Retry` looks at
   the method, too, but not at the header.
 - The statuses 408, 425, 429 and 503 mean that the request was not carried out (RFC 9110, 15.5.9 and
-  15.6.4; RFC 8470; RFC 6585), so they are transient for every method. 500, 502 and 504 leave
-  it open, as do Cloudflare's 520 to 524 and Anthropic's 529, so they are judged as an answer that
-  was lost. All other statuses are permanent.
+  15.6.4; RFC 8470; RFC 6585), so they are transient for every method. 500, 502 and 504 leave open
+  whether it was, as do Cloudflare's 520 to 524 and Anthropic's 529, so they are judged as a lost
+  answer. All other statuses are permanent.
 - A service that forbids another try is obeyed, whatever the status.
 - The requests before a redirect count, too: a `POST` that was answered with 303 has been carried
   out, whatever happens to the `GET` that follows it.
@@ -36,7 +36,7 @@ PROXY_STATUS = re.compile(r"^(?:Tunnel connection failed: )?([1-5][0-9]{2})\b")
 
 
 class SentRequest(NamedTuple):
-    """A request of a failure: its method; if that is not idempotent, whether it has the key."""
+    """A request that failed. `keyed`: not idempotent, but with the header `Idempotency-Key`."""
 
     method: str
     keyed: bool = False
@@ -119,7 +119,7 @@ def by_response(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
 
 
 def refused_by_proxy(failure: Exception, asked: Sequence[SentRequest], said: str) -> Verdict:
-    """Judge by the status in `said`: a proxy that cannot reach the host has sent no request."""
+    """Judge by the status in the text `said`: a proxy that refuses has not sent the request."""
     found = PROXY_STATUS.search(said)
     if found is None:
         return permanent(failure)
@@ -161,7 +161,7 @@ def behind(failure: object) -> Iterator[BaseException]:
 
 
 def reason_to_stop(failure: Any) -> str:
-    """Return why a connection cannot be made later either, empty if it may."""
+    """Return the reason why no connection can be made later either; empty if one may be made."""
     for cause in behind(failure):
         if reason := unreachable(cause):
             return reason

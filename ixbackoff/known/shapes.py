@@ -43,7 +43,7 @@ def judge(failure: Any) -> Verdict:
 
 @lru_cache(1000)
 def computes(kind: Any) -> bool:
-    """Return whether failures of a class may show what is not in their dictionaries."""
+    """Return whether failures of a class may have attributes that their dictionaries lack."""
     intercepts = kind.__getattribute__ is not Exception.__getattribute__
     return intercepts or any(hasattr(kind, name) for name in SHOWN)
 
@@ -105,7 +105,7 @@ def status_of(failure: object) -> int | None:
 
 
 def headers_of(failure: object) -> dict[str, str]:
-    """Return the headers of the answer, in lower case; two of them as HTTP writes them, too."""
+    """Return the headers of the answer, by their `canonical` names."""
     for owner in owners(failure):
         headers: Any = quietly(owner, "headers") or owner  # httplib2's answer is its headers
         with suppress(Exception):  # of a stand-in, whose attributes can be anything
@@ -114,7 +114,7 @@ def headers_of(failure: object) -> dict[str, str]:
 
 
 def canonical(headers: Mapping[Any, Any]) -> dict[str, str]:
-    """Return headers in lower case, with those that the judges read as these look for them."""
+    """Return headers in lower case; those that judges read also in the case that these expect."""
     lower = {str(name).lower(): str(value) for name, value in headers.items()}
     return {name: lower[name.lower()] for name in READ if name.lower() in lower} | lower
 

@@ -41,17 +41,17 @@ NOT_GLOBAL_6 = tuple(
 )
 
 
-class Refused(Exception):
+class AddressRefused(Exception):
     """An address is not allowed, or cannot be known."""
 
 
 def checked(addresses: list[str], allowed: Allowed | None) -> list[str]:
-    """Return the addresses that are allowed; raise Refused if there is none."""
+    """Return the addresses that are allowed; raise AddressRefused if there is none."""
     if allowed is None:
         return addresses
     kept = [address for address in addresses if allowed(unmapped(ip_address(address)))]
     if not kept:
-        raise Refused("`Limits(addresses=...)` does not allow the address of its host")
+        raise AddressRefused("`Limits(addresses=...)` does not allow the address of its host")
     return kept
 
 

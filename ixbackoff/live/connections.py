@@ -84,7 +84,7 @@ class Connections:
     # Things that don't work:
     # - `try` and `finally` around each of them: the interrupt may be raised between the call that
     #   takes a place and its `try`, or in the first instruction of an `__exit__`.
-    # - Repairing the pool: its state is that of any line of the library.
+    # - Repairing the pool: the interrupt may have struck at any line of the library.
     #
     # What we do: whatever an interrupted exchange has used counts as lost. `carry_out` marks its
     # thread; a second interrupt cannot prevent that, because no call lies between the `except` and
@@ -108,11 +108,11 @@ class Connections:
         """Yield the connections of this event loop, or else new ones for this block alone."""
         from .transports import AsyncTransport
 
-        kept = None if self._awaited is None else self._awaited.get()
-        if self._closed or kept is False:
+        shared = None if self._awaited is None else self._awaited.get()
+        if self._closed or shared is False:
             raise Misuse(CLOSED)
-        if kept:
-            yield kept
+        if shared:
+            yield shared
         else:
             async with AsyncTransport(self.limits) as transport:
                 yield transport

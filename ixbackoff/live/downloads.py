@@ -34,7 +34,7 @@ section 8.8.2.2)."""
 
 
 class Fetched(NamedTuple):
-    """A complete download; `etag` came with the bytes, if any."""
+    """A complete download; `etag` is `None` if the server sent none."""
 
     etag: str | None
     size: int

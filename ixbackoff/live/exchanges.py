@@ -13,7 +13,7 @@ from typing import TypeAlias
 import httpx2
 
 from .._words.vocabulary import Download, without_secrets
-from .addresses import Refused, check_host, check_port
+from .addresses import AddressRefused, check_host, check_port
 from .errors import RedirectError, failure_of_status, failure_without_content
 from .limits import Deadline, Limits
 
@@ -35,20 +35,16 @@ CONNECTION_ERRORS = (
 class Exchange:
     """A request, the redirects that it follows, and the failures that it may end in.
 
-    Attributes:
-        label: the method and the URL, without secrets.
-        in_parts: whether the request is for a range.
-
     Raises:
         ValueError: `url` does not begin with `http://` or `https://`.
     """
 
     def __init__(self, method: str, url: str, limits: Limits, deadline: Deadline) -> None:
         self.method = method
-        self.label = f"{method} {without_secrets(url)}"
+        self.label = f"{method} {without_secrets(url)}"  # the method and the URL, without secrets
         self.limits = limits
         self.redirects = 0
-        self.in_parts = False
+        self.in_parts = False  # whether the request is for a range
         self.before = sys.exception()
         self.deadline = deadline
         deadline.what = self.label
@@ -110,7 +106,7 @@ class Exchange:
         """Raise errors of the HTTP library as failures, which show no secret of a URL."""
         try:
             yield
-        except Refused as refused:
+        except AddressRefused as refused:
             raise PermissionError(f"{self.label}: {refused}") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             raise self.failure_of(error) from None

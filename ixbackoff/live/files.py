@@ -36,17 +36,11 @@ WORTH_KEEPING = 16 * 1024  # bytes; fewer arrive in one round trip
 
 
 class PartOrigin(NamedTuple):
-    """The origin of the bytes of a part.
+    """The origin of the bytes of a part."""
 
-    Attributes:
-        source: a hash of the URL.
-        validator: an ETag or a date that changes whenever the bytes do.
-        size: the bytes of the whole resource; `None` if unknown.
-    """
-
-    source: str
-    validator: str
-    size: int | None
+    source: str  # a hash of the URL
+    validator: str  # an ETag or a date that changes whenever the bytes do
+    size: int | None  # the bytes of the whole resource; `None` if unknown
 
 
 class PartFile:
@@ -65,7 +59,7 @@ class PartFile:
 
     Attributes:
         size: the bytes of the part.
-        origin: the origin of these bytes; `None` if the part cannot be resumed.
+        origin: the origin of these bytes; `None`: it cannot be resumed.
 
     Raises:
         NotReady: another download into the same target is running.
@@ -180,7 +174,7 @@ class PartFile:
         self.leave()
 
     def leave(self) -> None:
-        """Close the part, and remove it unless it stays; Ctrl-C is raised after that."""
+        """Close the part, and remove it unless it can be resumed; Ctrl-C is raised after that."""
         interrupted: KeyboardInterrupt | None = None
         while True:
             try:

@@ -52,7 +52,7 @@ EARLY = 8 * PIECE  # bytes after which the system is asked to start writing them
 # Ctrl-C is raised after any call in Python code, also between `os.open` and the assignment of its
 # result. The descriptor and its lock would stay until the process ends, and a `try` does not help,
 # because there is no name to close. So each descriptor belongs to an object before Python code
-# continues: `map`, `next`, `extend` and `any` call functions without a return to it.
+# continues: `map`, `next`, `extend` and `any` call functions without a return to Python code.
 
 
 def opened(path: str, flags: int, mode: int = 0o600) -> FileIO:
@@ -99,7 +99,7 @@ def copy_in_system(source: int, target: int) -> int:
 
 
 class Writeback:
-    """Has the system start writing a growing file to the disk, so that its sync is short."""
+    """A request to the system to write a growing file to the disk early, for a short sync."""
 
     def __init__(self) -> None:
         self._started = 0
@@ -134,7 +134,7 @@ def unlink(path: str) -> None:
 
 
 def check_replaceable(path: str) -> None:
-    """Raise OSError if renaming would replace something else than a regular file."""
+    """Raise OSError if renaming would replace anything but a regular file."""
     if not os.path.basename(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     with suppress(FileNotFoundError):

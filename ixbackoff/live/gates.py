@@ -12,7 +12,7 @@ from .._running.aborting import ABORT, check_not_aborted
 from .limits import Deadline
 
 
-class Gate:
+class HostGate:
     """A gate that admits a limited number of threads for each host."""
 
     def __init__(self, most: int) -> None:
@@ -52,7 +52,7 @@ class Gate:
             self._changed.notify_all()
 
 
-class AsyncGate:
+class AsyncHostGate:
     """A gate that admits a limited number of tasks of one event loop for each host."""
 
     def __init__(self, most: int) -> None:

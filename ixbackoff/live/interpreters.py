@@ -45,8 +45,8 @@ def live(
       disk. If a download with a strong ETag breaks off, its part stays as `.{name}.part`, unless it
       is small, and the next try or run resumes it. Requests accept no encoding; the body of an
       encoded response is stored unchanged.
-    - `Upload` puts a file into an object store; in a folder it is on the disk afterwards. What a
-      killed upload of the same key left is removed: in a folder `{key}.ixbackoff#1` and so on, in
+    - `Upload` puts a file into an object store; in a folder it is on the disk afterwards. Leftovers
+      of a killed upload of the same key are removed: in a folder `{key}.ixbackoff#1` and so on, in
       S3 the parts of an unfinished upload.
     - `Delay` sleeps, and logs the wait: after a failure at the level WARNING, else at INFO.
     - `Log` goes to `logging`, in one line: control characters and line ends appear as escapes.
@@ -122,7 +122,7 @@ def live_async(
     >>> from ixbackoff import N0, Log, at
     >>> asyncio.run(at(N0).do(Log("ready")).run_async(live_async()))
 
-    The arguments are those of `live`, but for `stop`: cancel the task instead.
+    The arguments are those of `live`, without `stop`: cancel the task instead.
     """
     shared = connections_of(limits, connections)
     own_stores = dict(stores or {})

@@ -83,16 +83,13 @@ class Deadline:
 
     >>> Deadline(Limits(total_timeout=5.0)).shorten(30.0) <= 5.0
     True
-
-    Attributes:
-        what: a description of the command, without secrets.
     """
 
     __slots__ = ("end", "seconds", "what")
 
     def __init__(self, limits: Limits) -> None:
         outer = time_limit()
-        self.what = ""
+        self.what = ""  # a description of the command, without secrets
         self.seconds = limits.total_timeout if outer is None else min(limits.total_timeout, outer)
         self.end = time.monotonic() + self.seconds
 

@@ -15,17 +15,14 @@ from re import Pattern
 
 from .filesystem import READ, is_own, lock
 
-AT = os.open in os.supports_dir_fd  # not on Windows
-OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+TAKES_FOLDERS = os.open in os.supports_dir_fd  # false on Windows
+OPEN_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 REPARSE_POINT = 0x400  # the attribute of Windows's links and junctions
 LINK = "It is a link, and the files behind it may be anybody's"
 
 
 class OwnFolder:
-    """An open folder. Where the system can, names in it are used relative to the open folder.
-
-    `descriptor` is `None` on Windows.
-    """
+    """An open folder; names in it are relative to `descriptor`, which is `None` on Windows."""
 
     def __init__(self, path: str, descriptor: int | None) -> None:
         self.path = path
@@ -72,12 +69,12 @@ class OwnFolder:
 
     @contextmanager
     def inner(self, name: str) -> Generator[OwnFolder]:
-        """Open a folder in it, as `own_folder` does."""
+        """Open an inner folder, as `own_folder` does."""
         with opened(self.at(name), os.path.join(self.path, name), self.descriptor) as folder:
             yield folder
 
     def remove_inner(self, name: str, shape: Pattern[str]) -> None:
-        """Remove the files of a folder in it whose names have a shape; the folder if it is empty.
+        """Remove an inner folder, and the files in it whose names match `shape`.
 
         Raises:
             OSError: the folder is missing, a link or another user's, or something else is in it.
@@ -104,10 +101,10 @@ def own_folder(path: str | os.PathLike[str]) -> Generator[OwnFolder]:
 def opened(name: str, path: str, within: int | None) -> Generator[OwnFolder]:
     status = os.stat(name, dir_fd=within, follow_symlinks=False)
     check_own(status, path)
-    if not AT:
+    if not TAKES_FOLDERS:
         yield OwnFolder(path, None)
         return
-    descriptor = os.open(name, OPEN, dir_fd=within)
+    descriptor = os.open(name, OPEN_FOLDER, dir_fd=within)
     try:
         check_own(os.fstat(descriptor), path)
         yield OwnFolder(path, descriptor)

@@ -38,15 +38,12 @@ class OneExchange(Generic[C]):
     Args:
         is_closed: returns whether the pool was closed; then the connection is closed after its
             response.
-
-    Attributes:
-        thread: the thread that used it last.
     """
 
     def __init__(self, connection: C, is_closed: Callable[[], bool]) -> None:
         self._connection: C = connection
         self._pool_is_closed = is_closed
-        self.thread = 0
+        self.thread = 0  # the thread that used it last
 
     def info(self) -> str:
         return self._connection.info()

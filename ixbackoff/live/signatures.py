@@ -19,18 +19,12 @@ SAFE = "-_.~"
 
 
 class Signer(NamedTuple):
-    """A signer of URLs of a bucket.
+    """A signer of URLs of a bucket."""
 
-    Attributes:
-        place: the scheme and the host.
-        bucket: the path of the bucket.
-        query: the parameters of each signed URL, such as the time and the access key.
-    """
-
-    place: str
-    bucket: str
+    place: str  # the scheme and the host
+    bucket: str  # the path of the bucket
     key: str
-    query: Mapping[str, str]
+    query: Mapping[str, str]  # the parameters of each signed URL: the time, the access key and more
     secret: str
 
     @property

@@ -26,17 +26,12 @@ PIECE = 16 * 1024  # bytes; one system call sends all of them or none
 
 
 class Use:
-    """The use of connections by one exchange of a thread.
-
-    Attributes:
-        fresh: whether a connection was opened since this was last set to false.
-        aborted: whether the command of the exchange was aborted.
-    """
+    """The use of connections by one exchange of a thread."""
 
     def __init__(self, deadline: Deadline) -> None:
         self.deadline = deadline
-        self.fresh = False
-        self.aborted = False
+        self.fresh = False  # whether a connection was opened since this was last set to false
+        self.aborted = False  # whether the command of the exchange was aborted
         self._lock = Lock()
         self._sockets: list[socket.socket] = []
         abort = ABORT.get()

@@ -26,7 +26,7 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 PATIENCE = 5.0  # seconds that `settle` waits at most
-MOMENT = 0.001  # seconds between two of its checks
+MOMENT = 0.001  # seconds between two checks of `settle`
 POLL = 0.05  # seconds between two checks of `awaited`
 
 

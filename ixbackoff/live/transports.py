@@ -17,8 +17,8 @@ import httpcore2
 import httpx2
 
 from .._words.vocabulary import without_secrets
-from .addresses import Refused, check_port
-from .gates import AsyncGate, Gate
+from .addresses import AddressRefused, check_port
+from .gates import AsyncHostGate, HostGate
 from .internals import extensions_of, lock_in_c
 from .limits import Limits
 from .pools import AsyncPool, Pool
@@ -48,7 +48,7 @@ class Transport(httpx2.BaseTransport):
         self._lock = Lock()
         self._limits = limits
         self._proxies = getproxies()
-        self._gate = Gate(limits.connections)
+        self._gate = HostGate(limits.connections)
         self._clients: list[httpx2.Client] = []
 
     @contextmanager
@@ -139,7 +139,7 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
         self._pools: dict[Route, AsyncPool] = {}
         self._limits = limits
         self._proxies = getproxies()
-        self._gate = AsyncGate(limits.connections)
+        self._gate = AsyncHostGate(limits.connections)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         host = request.url.host
@@ -229,29 +229,24 @@ def to_httpx(answer: httpcore2.Response, body: Body | AsyncBody) -> httpx2.Respo
 
 
 class Route(NamedTuple):
-    """A route to servers; each route has its own pool.
+    """A route to servers; each route has its own pool."""
 
-    Attributes:
-        secure: whether it uses TLS: only then are the certificates read, which takes 20 ms.
-        proxy: the URL of the proxy, or an empty string.
-    """
-
-    secure: bool
-    proxy: str
+    secure: bool  # whether it uses TLS: only then are the certificates read, which takes 20 ms
+    proxy: str  # the URL of the proxy, or an empty string
 
 
 def route_of(url: httpx2.URL, proxies: Mapping[str, str], limits: Limits) -> Route:
     """Return the route to the server of a URL, through one of the environment's `proxies` if set.
 
     Raises:
-        Refused: there is a proxy, whose connections `Limits(addresses=...)` cannot check.
+        AddressRefused: there is a proxy, whose connections `Limits(addresses=...)` cannot check.
     """
     secure = url.scheme == "https"
     proxy = proxies.get(url.scheme) or proxies.get("all", "")
     if not proxy or proxy_bypass(url.host):
         return Route(secure, "")
     if limits.addresses is not None:
-        raise Refused(
+        raise AddressRefused(
             "`Limits(addresses=...)` cannot check the connections of a proxy: unset the proxy, or "
             "name the host in no_proxy"
         )

@@ -4,7 +4,7 @@ Lists of objects leave such uploads out, but the uploads cost money. The store l
 them, so this module sends the requests itself, signed by AWS's rule. An upload counts as abandoned
 
 - if a process of this user on this machine began an upload of the same key and died; or
-- if it is older than an upload with the current limits can be, and 15 minutes.
+- if it is older than any upload with the current limits can be, by more than 15 minutes.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def unfinished(text: str, key: str) -> list[UnfinishedUpload]:
     '7'
     """
     found: list[UnfinishedUpload] = []
-    if "<!DOCTYPE" in text:  # its entities could grow
+    if "<!DOCTYPE" in text:  # its entities could fill the memory
         return found
     parser: XMLPullParser[Element] = XMLPullParser(["end"])
     parser.feed(text)
@@ -145,20 +145,15 @@ def name_in(element: Element) -> str:
 
 
 class UploadNote:
-    """A file that exists and is locked while a process of this user uploads to a URL.
-
-    Attributes:
-        found: whether a process that died left the file.
-        taken: whether another process is uploading to the URL, or the file cannot be made.
-    """
+    """A file that exists and is locked while a process of this user uploads to a URL."""
 
     def __init__(self, url: str) -> None:
         user = os.geteuid() if hasattr(os, "geteuid") else 0
         self._folder = os.path.join(gettempdir(), f"ixbackoff-uploads-{user}")
         self._name = sha256(url.encode()).hexdigest()
         self._descriptor = -1
-        self.found = False
-        self.taken = True
+        self.found = False  # whether a process that died left the file
+        self.taken = True  # whether another process uploads to the URL, or the file cannot be made
 
     def __enter__(self) -> Self:
         with suppress(OSError):

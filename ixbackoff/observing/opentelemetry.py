@@ -107,8 +107,8 @@ class Spans:
             context=around,
             attributes={"ixbackoff.resend_count": event.run.wait_count},
         )
-        now = context.set_value(KEY, number, set_span_in_context(span))
-        return Current(span, now, context.attach(now))
+        inner = context.set_value(KEY, number, set_span_in_context(span))
+        return Current(span, inner, context.attach(inner))
 
     def _wait(self, event: WaitBegan) -> None:
         attributes: dict[str, Any] = {

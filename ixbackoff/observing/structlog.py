@@ -10,7 +10,7 @@ from .._words.extras import needed
 
 
 def structlog_observer(logger: Any = None) -> Observer:
-    """Make an observer that logs, as warnings, waits after failures, failed runs and breakers.
+    """Make an observer that logs warnings: of waits after failures, failed runs and breakers.
 
     Each line has the name and the id of its run, so the lines of one run can be found.
 

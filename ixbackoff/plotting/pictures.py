@@ -64,26 +64,27 @@ def plot(
             raise TypeError(f"plot(...): {timing!r} is not a schedule, such as Exponential().")
     if not schedules or wait_count < 1:
         raise ValueError(
-            f"plot({dict(schedules)!r}, wait_count={wait_count!r}): give at least one of each."
+            f"plot({dict(schedules)!r}, wait_count={wait_count!r}): give a schedule, and 1 wait or "
+            "more."
         )
     with needed("drawing", "plot", {"matplotlib"}):  # its stubs leave out much, so it is Any
         matplotlib: Any = import_module("matplotlib")
         figures: Any = import_module("matplotlib.figure")
     curves = [Curve(label, timing, wait_count, seed) for label, timing in schedules.items()]
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
+    into = Path(folder)
+    into.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
     for scale in SCALES:
         with matplotlib.rc_context(SAME):
             figure: Any = figures.Figure(figsize=INCHES, layout="constrained")
             axes = figure.add_subplot()
-            plotted(axes, curves, scale)
+            draw(axes, curves, scale)
             first = min(curve.run[0] for curve in curves)
             last = max(curve.run[-1] for curve in curves)
             headline(figure, f"How long the waits get: from {first:.3g} s to {last:.3g} s")
             legend(figure, axes, columns=2)
             for form in FORMATS:
-                files.append(place / f"{name}-{scale}.{form}")
+                files.append(into / f"{name}-{scale}.{form}")
                 save(figure, files[-1])
     return files
 
@@ -100,7 +101,7 @@ class Curve:
         self.spread = any(least < most for least, most in self.band)
 
 
-def plotted(axes: Any, curves: Sequence[Curve], scale: str) -> None:
+def draw(axes: Any, curves: Sequence[Curve], scale: str) -> None:
     for number, curve in enumerate(curves, 1):
         color = COLORS[(number - 1) % len(COLORS)]
         points = {k: wait for k, wait in enumerate(curve.run, 1) if drawable(wait, scale)}

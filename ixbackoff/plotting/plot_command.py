@@ -70,18 +70,18 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    words = parsed(arguments)
-    timings = dict(words.timings or map(named, POST))
+    args = parsed(arguments)
+    timings = dict(args.timings or map(named, POST))
     try:
         files = plot(
             labelled(timings),
-            words.folder,
-            wait_count=words.waits,
-            seed=words.seed,
-            name=words.name,
+            args.folder,
+            wait_count=args.waits,
+            seed=args.seed,
+            name=args.name,
         )
     except OSError as error:
-        place = error.filename or words.folder
+        place = error.filename or args.folder
         print(f"{place} cannot be used: {error.strerror}.", file=sys.stderr)
         return WRONG
     except (ImportError, ValueError) as error:

@@ -23,11 +23,9 @@ DARK = """@media (prefers-color-scheme: dark) { text { fill: #e6edf3 }
 
 
 def line_style(number: int, points: int = 0, colors: Sequence[str] = COLORS) -> dict[str, Any]:
-    """Style a line, so that it differs from the others by color, dashes and markers.
+    """Style the line `number`, from 0, of a picture: lines differ by color, dashes and markers.
 
-    Args:
-        number: the number of the line in its picture, from 0.
-        points: the number of points of the line, if only some of them are to have a marker.
+    Of a line with many `points`, only some have a marker.
     """
     style: dict[str, Any] = {
         "color": colors[number % len(colors)],

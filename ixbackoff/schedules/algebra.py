@@ -46,7 +46,7 @@ class Schedule(Timing):
         if not self.deterministic:
             return inf
         waits = begun(self, None)
-        return [waits(before) for before in range(k + 1)][-1]  # a wait depends on those before
+        return [waits(before) for before in range(k + 1)][-1]  # a wait depends on earlier ones
 
     def preview(self, wait_count: int, *, seed: int | None = None) -> list[float]:
         return list(accumulate(super().preview(wait_count, seed=seed), max))
@@ -102,7 +102,7 @@ class Schedule(Timing):
 
 
 class Pair(Schedule):
-    """Two schedules, whose k-th waits the function `combine` makes into one.
+    """A schedule that combines the k-th waits of two others, by the function `combine`.
 
     A longer wait of either schedule never makes the combined wait shorter.
     """
@@ -259,7 +259,7 @@ def check_schedule(schedule: object) -> None:
         return
     hint = "such as Exponential(...)"
     if isinstance(schedule, Timing):
-        hint += "; this one can shorten waits, so it is only for simulations"
+        hint += "; the waits of this one can get shorter, so it is only for simulations"
     elif isinstance(schedule, type):
         hint = f"{schedule.__name__}(...)"
     elif type(schedule).__module__.partition(".")[0] in ("tenacity", "urllib3", "stamina"):

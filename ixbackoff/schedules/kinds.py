@@ -13,7 +13,7 @@ from .timings import Chance, WaitFunction, never_shorter, usable_or_infinite
 
 
 class Series(Schedule):
-    """A schedule whose k-th wait is a function of k, one that never decreases."""
+    """A schedule whose k-th wait is a function of k that never decreases."""
 
     __slots__ = ()
     sound = True
@@ -114,15 +114,15 @@ class Fibonacci(Series):
     __slots__ = ("base",)
 
     def __init__(self, base: float = 1.0) -> None:
-        if not 0 < finite(base) * 20_000 < inf:
+        if not 0 < finite(base) * 20_000 < inf:  # the 20th Fibonacci number is 6765
             raise ValueError(f"Fibonacci({base!r}): give seconds above 0 for the first wait.")
         self.base: Final = finite(base)
 
     def seconds(self, k: int) -> float:
-        this, following = 1.0, 1.0
+        kth, following = 1.0, 1.0
         for _ in range(k):
-            this, following = following, this + following
-        return self.base * this
+            kth, following = following, kth + following
+        return self.base * kth
 
 
 @final
@@ -151,8 +151,8 @@ class Listed(Series):
             )
         if list(seconds) != sorted(seconds):
             raise ValueError(
-                f"Listed({list(given)!r}): a wait is never shorter than the one before: sort them, "
-                f"write Listed({sorted(given)!r})."
+                f"Listed({list(given)!r}): a wait is never shorter than the one before: sort "
+                f"them, and write Listed({sorted(given)!r})."
             )
         self.waits: Final = seconds
 

@@ -15,7 +15,7 @@ def aws_polling(max_wait_interval: float) -> Schedule:
     """Make waits of 2^k * 100 ms, at most `max_wait_interval` seconds, without jitter.
 
     From the polling loop of the AWS General Reference ("Error retries and exponential backoff in
-    AWS"), where each operation has its own longest wait and its own number of polls.
+    AWS"), where each operation has its own longest wait and number of polls.
 
     >>> aws_polling(max_wait_interval=1).preview(5)
     [0.1, 0.2, 0.4, 0.8, 1.0]
@@ -37,8 +37,8 @@ def thain(timeout: float, maximum: float, factor: float = 2.0) -> Schedule:
 
     Args:
         timeout: T, in seconds: an upper limit of the response time, such as its 99th percentile.
-        maximum: M, in seconds: as short as the customers want, but so long that the service can
-            answer a failed request of every client within M seconds.
+        maximum: M, in seconds: no longer than customers accept, but long enough for the service to
+            answer one request of every client within M seconds.
         factor: F, 1 or more.
 
     Raises:

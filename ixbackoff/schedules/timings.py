@@ -10,14 +10,13 @@ from .._words.checks import finite, inf
 from .._words.values import Value, fields_of
 
 WaitFunction: TypeAlias = Callable[[int], float]
-"""The waits of one run: a function from k to the seconds of the k-th wait. k grows from call to
-call; only a ladder without end asks for its last wait repeatedly.
+"""The waits of one run: a function from k to the seconds of the k-th wait. k grows with each call,
+except that a ladder without end asks for its last wait repeatedly.
 """
 
 After: TypeAlias = Callable[[Any, int, float], float | None]
-"""Computes the seconds to wait after a failure; `None` for no further try.
-
-Its arguments are the failure, the number of waits so far, and the seconds of the last one.
+"""Computes the seconds to wait after a failure, `None` for no further try. Its arguments: the
+failure, the number of waits so far, and the seconds of the last wait.
 """
 
 
@@ -50,7 +49,8 @@ class Timing(Value, ABC):
         deterministic: true if the k-th wait is always the same: no random number is drawn.
         from_start: true if a wait is measured from the start of the try before it, not its end.
         shortens: true if a wait may be shorter than the one before it.
-        sound: true if the waits need no check: they are usable numbers, and never get shorter.
+        sound: true if the waits need no check: all are usable numbers, and none is shorter than
+            the one before it.
     """
 
     __slots__ = ()

@@ -71,17 +71,11 @@ class Stored(NamedTuple):
 
 
 class IndexEntry(NamedTuple):
-    """The entry of a resource in the index.
+    """The entry of a resource in the index."""
 
-    Attributes:
-        copy: the current copy, if there is one.
-        claims: the keys of objects that a squirrel adds or removes, or did so when it died.
-        beginning: the common prefix of all keys that this index claims for the resource.
-    """
-
-    copy: Copy | None
-    claims: tuple[str, ...]
-    beginning: str
+    copy: Copy | None  # the current copy, if there is one
+    claims: tuple[str, ...]  # the keys of objects that a living or dead squirrel adds or removes
+    beginning: str  # the common prefix of all keys that this index claims for the resource
 
 
 class Brought(NamedTuple):

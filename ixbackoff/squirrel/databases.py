@@ -39,11 +39,7 @@ WORDS = {
 
 
 class DatabaseError(Exception):
-    """The failure of a transaction; its message contains no part of the URL.
-
-    Attributes:
-        transient: whether another try may succeed.
-    """
+    """The failure of a transaction, perhaps `transient`; its message has no part of the URL."""
 
     def __init__(self, cause: BaseException | None, lost: bool = False) -> None:
         super().__init__(cause_of(cause))

@@ -39,16 +39,16 @@ def origin() -> Origin:
     return Origin(RESOURCES, FAULTS)
 
 
-def demonstrate(words: Namespace) -> int:
+def demonstrate(args: Namespace) -> int:
     """Run the demonstration in a temporary folder; return 0 if the second round has only hits."""
-    options = options_of(words, base=0.1)
+    options = options_of(args, base=0.1)
     print(INTRODUCTION, "", "The first time:", sep="\n", flush=True)
     with TemporaryDirectory(prefix="squirrel-") as name, origin() as place:
         resources = [Resource(place.url + path) for path in RESOURCES]
         storage = storage_in(Path(name))
         first = Summary()
-        keep_all(resources, storage, options, Display(words.verbose), first)
+        keep_all(resources, storage, options, Display(args.verbose), first)
         print("The second time:", flush=True)
         second = Summary()
-        keep_all(resources, storage, options, Display(words.verbose), second)
+        keep_all(resources, storage, options, Display(args.verbose), second)
     return 0 if first.well and second.hits == len(resources) else 1

@@ -38,13 +38,13 @@ from .summary import Summary
 FILE = "runs.sqlite"
 
 
-def keep_named_durably(words: Namespace) -> int:
+def keep_named_durably(args: Namespace) -> int:
     """Keep the resources of the command line by durable runs, as `keep_named` keeps them."""
-    resources = resources_of(words)
-    database = database_of(words.folder) if words.database is None else words.database
-    summary, storage = summary_of(words), lasting(storage_of(words))
-    display = Display(words.verbose, summary.progress)
-    keep_durably(resources, storage, checked(database), options_of(words), display, summary)
+    resources = resources_of(args)
+    database = database_of(args.folder) if args.database is None else args.database
+    summary, storage = summary_of(args), lasting(storage_of(args))
+    display = Display(args.verbose, summary.progress)
+    keep_durably(resources, storage, checked(database), options_of(args), display, summary)
     return 0 if summary.well else 1
 
 
@@ -69,7 +69,7 @@ def lasting(storage: Storage) -> Storage:
     in_memory = "store" if storage.store.startswith("memory://") else "index"
     if in_memory == "store" or is_in_memory(storage.index):
         raise ValueError(
-            f"--durable has to outlive the process, and the {in_memory} is in memory: give "
+            f"--durable has to outlive the process, but the {in_memory} is in memory: give "
             f"another --{in_memory}."
         )
     return storage

@@ -36,16 +36,11 @@ OURS = re.compile(rf"\.{UUID}({PRIVATE}[0-9a-f]{{32}})?\.part(\.json|\.seal)?")
 
 @dataclass
 class FetchedFile:
-    """A file that is open and locked.
-
-    Attributes:
-        resumable: whether another process may resume it.
-        fetched: the ETag and the size, once the file is complete.
-    """
+    """A file that is open and locked."""
 
     part: PartFile
-    resumable: bool
-    fetched: Fetched | None = None
+    resumable: bool  # whether another process may resume it
+    fetched: Fetched | None = None  # the ETag and the size, once the file is complete
 
 
 class FetchedFiles:
@@ -65,7 +60,7 @@ class FetchedFiles:
         self._lock = Lock()
         self._files: dict[tuple[str, str], FetchedFile] = {}
         self._responses: dict[str, OpenResponse] = {}
-        self._left = "", frozenset[str]()
+        self._left = "", frozenset[str]()  # a folder, and the names in it at the first look
 
     def has(self, resource: Resource, folder: str) -> bool:
         """Return whether some bytes of a resource are in a file."""
@@ -123,7 +118,7 @@ class FetchedFiles:
         return path in paths
 
     def release(self, resource: Resource, folder: str, kept: bool) -> None:
-        """Close the file of a resource whose program has ended; it is not needed if `kept`."""
+        """Close the file of a resource whose program has ended; remove it if that was `kept`."""
         self.abandon(resource)
         with self._lock:
             file = self._files.pop((folder, resource.name), None)
@@ -150,7 +145,11 @@ class FetchedFiles:
 
 
 def open_file(folder: str, name: str, early: bool = False) -> FetchedFile:
-    """Open the file that an earlier run left, or a private one if another process has it."""
+    """Open the file that an earlier run left, or a private one if another process has it.
+
+    Args:
+        early: whether the system starts to write the file to the disk while it grows.
+    """
     resumable = True
     for _ in range(TRIES):
         path = os.path.join(folder, name if resumable else f"{name}{PRIVATE}{uuid4().hex}")
@@ -167,14 +166,14 @@ def open_file(folder: str, name: str, early: bool = False) -> FetchedFile:
 @contextmanager
 def made(folder: Path) -> Generator[Path]:
     """Make a folder if it is missing; at the end, remove it again if it is empty."""
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         yield folder
     finally:
-        for place in missing:
+        for path in missing:
             with suppress(OSError):
-                place.rmdir()
+                path.rmdir()
 
 
 @contextmanager

@@ -23,11 +23,9 @@ MOST = 256
 
 
 class Work(Generic[C, A]):
-    """One piece of work, for one caller.
+    """One piece of work, for one caller, which may take `seconds`.
 
-    Args:
-        order: the sort key of this work in its group; one order for all squirrels avoids deadlocks.
-        seconds: the seconds that the work may take.
+    `order` is its sort key in its group: one order for all squirrels avoids deadlocks.
     """
 
     def __init__(

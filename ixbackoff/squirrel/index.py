@@ -96,8 +96,8 @@ class Index:
         name, place = command.resource.name, command.place
         rows = self._read(LOOK, {"name": name, "place": place})
         beginning = self._beginning(name, place)
-        given = re.compile(f"{beginning}[0-9a-f]{{{FRESH}}}")
-        if not all(given.fullmatch(str(key)) for key, *_ in rows):
+        our_key = re.compile(f"{beginning}[0-9a-f]{{{FRESH}}}")
+        if not all(our_key.fullmatch(str(key)) for key, *_ in rows):
             raise IndexBroken(
                 f"The index {self.place} cannot be used: it has a key that no squirrel has put "
                 "there, and the object of this key would be removed, so give another index."

@@ -22,10 +22,10 @@ class BadLine(NamedTuple):
     message: str
 
 
-def resources_of(words: Namespace) -> Iterator[Resource | BadLine]:
+def resources_of(args: Namespace) -> Iterator[Resource | BadLine]:
     """Return the resources of a command line; a file is read line by line as they are taken."""
-    arguments = [Resource(url) for url in words.urls]
-    return chain(arguments, () if words.input is None else resources_in(words.input))
+    arguments = [Resource(url) for url in args.urls]
+    return chain(arguments, () if args.input is None else resources_in(args.input))
 
 
 def resources_in(file: str) -> Iterator[Resource | BadLine]:

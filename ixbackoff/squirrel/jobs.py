@@ -28,9 +28,6 @@ class Jobs(Generic[T, A]):
             after an interruption, only for items whose work is done.
         stop: set to end all waits.
         ending: the seconds that threads have to end after an interruption.
-
-    Attributes:
-        taken: the number of items that threads have taken.
     """
 
     def __init__(
@@ -45,7 +42,7 @@ class Jobs(Generic[T, A]):
         self._items = enumerate(items)
         self._name, self._work, self._take = name, work, take
         self._stop, self._ending = stop, ending
-        self.taken = 0
+        self.taken = 0  # the number of items that threads have taken
         self._taking = Lock()
         self._changed = Condition()
         self._turns: dict[str, deque[object]] = {}

@@ -51,7 +51,7 @@ class Parts(NamedTuple):
     display: Display
 
 
-def keep_named(words: Namespace) -> int:
+def keep_named(args: Namespace) -> int:
     """Keep the resources of the command line, and return the exit status.
 
     Raises:
@@ -61,23 +61,23 @@ def keep_named(words: Namespace) -> int:
         IndexUnavailable: the index cannot be reached.
         ImportError: a package is missing; the error names the extra to install.
     """
-    summary = summary_of(words)
-    display = Display(words.verbose, summary.progress)
-    keep_all(resources_of(words), storage_of(words), options_of(words), display, summary)
+    summary = summary_of(args)
+    display = Display(args.verbose, summary.progress)
+    keep_all(resources_of(args), storage_of(args), options_of(args), display, summary)
     return 0 if summary.well else 1
 
 
-def summary_of(words: Namespace) -> Summary:
+def summary_of(args: Namespace) -> Summary:
     """Return a summary in a table, or line by line for the resources of a file."""
-    if words.input is None:
-        return Summary(total=len(words.urls))
+    if args.input is None:
+        return Summary(total=len(args.urls))
     return Summary(table=False)
 
 
-def options_of(words: Namespace, base: float = 1.0) -> Options:
+def options_of(args: Namespace, base: float = 1.0) -> Options:
     """Read the options from the command line; by default the first wait takes `base` seconds."""
-    first = base if words.base is None else words.base
-    return Options(Exponential(base=first), words.within, words.jobs)
+    first = base if args.base is None else args.base
+    return Options(Exponential(base=first), args.within, args.jobs)
 
 
 def keep_all(
@@ -178,7 +178,8 @@ class OriginBudgets:
     def of(self, resource: Resource) -> Generator[RetryBudget]:
         """Yield the budget of a resource's origin.
 
-        A budget without a job is dropped if it is full; of too many, the one unused longest.
+        A budget without a job is dropped if it is full. If too many are left, the budget that has
+        been unused for the longest time is dropped.
         """
         origin = urlsplit(resource.url).netloc.rpartition("@")[2].lower()
         with self._lock:

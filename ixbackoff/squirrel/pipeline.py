@@ -79,11 +79,9 @@ def keep(resource: Resource, places: Places) -> Do[Row, Kept]:
 
 @attempt
 def cleared(strays: list[str], claims: tuple[str, ...], places: Places) -> Do[Clearing, None]:
-    """Remove objects that are not the current copy.
+    """Remove objects that are not the current copy, by keys without a claim and claimed keys.
 
-    Args:
-        strays: keys without a claim.
-        claims: claimed keys; a squirrel that still uses one retries with a new key.
+    A squirrel that still uses a claimed key retries with a new one.
     """
     for key in strays:
         yield from Remove(key, places.store)

@@ -41,17 +41,12 @@ Keeping: TypeAlias = Workflow[[Resource, Places, float, float], Kept, Row | Dela
 
 
 class Arguments(NamedTuple):
-    """The arguments of a run, which an earlier process may have started.
-
-    Attributes:
-        base: the seconds of the first wait.
-        within: the time limit of the run, seconds.
-    """
+    """The arguments of a run, which an earlier process may have started."""
 
     resource: Resource
     places: Places
-    base: float
-    within: float
+    base: float  # the seconds of the first wait
+    within: float  # the time limit of the run, seconds
 
 
 def workflow_for(destination: str) -> Keeping:
@@ -87,25 +82,18 @@ def id_of(resource: Resource, workflow: str, number: int) -> str:
 
 @dataclass
 class Runs:
-    """The durable runs of one command line.
-
-    Attributes:
-        places: their folder contains the folder of each run.
-        base: the seconds of the first wait of new runs.
-        within: the time limit of new runs, seconds.
-        engine: performs the runs; `open` sets it.
-    """
+    """The durable runs of one command line."""
 
     workflow: Keeping
-    places: Places
-    base: float
-    within: float
+    places: Places  # their folder contains the folder of each run
+    base: float  # the seconds of the first wait of new runs
+    within: float  # the time limit of new runs, seconds
     files: FetchedFiles
     display: Display
     _numbers: Counter[str] = field(default_factory=Counter[str])
     _arguments: dict[str, Arguments] = field(default_factory=dict[str, Arguments])
     _shown: set[str] = field(default_factory=set[str])
-    _performed: dict[str, None] = field(default_factory=dict[str, None])
+    _performed: dict[str, None] = field(default_factory=dict[str, None])  # in order
     _aborts: set[Abort] = field(default_factory=set[Abort])
 
     @property

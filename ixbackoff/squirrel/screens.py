@@ -79,11 +79,7 @@ class Screen:
 
 
 class Bars(Progress):
-    """A progress display of rich that fits the terminal.
-
-    Args:
-        redirects: whether to print the standard output above the bars.
-    """
+    """A progress display of rich that fits the terminal; with `redirects`, output is above it."""
 
     def __init__(self, console: Console, overall: Callable[[], str], redirects: bool) -> None:
         self._terminal, self._overall = console, overall

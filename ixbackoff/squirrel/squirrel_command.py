@@ -39,21 +39,21 @@ def parsed(arguments: list[str] | None) -> Namespace:
     )
     add_durable(parser)
     parser.add_argument("--verbose", action="store_true", help="show the log of the program")
-    words = parser.parse_args(arguments)
-    check_together(parser, words)
-    if words.jobs is None:
-        words.jobs = 1 if words.demo else JOBS
-    if words.within is None:
-        words.within = LONGEST if words.durable else WITHIN
-    return words
+    args = parser.parse_args(arguments)
+    check_together(parser, args)
+    if args.jobs is None:
+        args.jobs = 1 if args.demo else JOBS
+    if args.within is None:
+        args.within = LONGEST if args.durable else WITHIN
+    return args
 
 
-def check_together(parser: Parser, words: Namespace) -> None:
-    if words.demo == bool(words.urls or words.input is not None):
+def check_together(parser: Parser, args: Namespace) -> None:
+    if args.demo == bool(args.urls or args.input is not None):
         parser.error("give the URLs of the resources, or --input, or --demo without URLs")
-    if words.demo and words.durable:
+    if args.demo and args.durable:
         parser.error("--durable is for URLs of your own: the origin of --demo cannot be resumed")
-    if words.database is not None and not words.durable:
+    if args.database is not None and not args.durable:
         parser.error("--database is for --durable")
 
 
@@ -132,21 +132,21 @@ def add_durable(parser: Parser) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     open_streams()
-    words = parsed(arguments)
+    args = parsed(arguments)
     try:
-        return run(words)
+        return run(args)
     except KeyboardInterrupt:
         advice = "the index has the resources that were kept before."
-        if words.durable:
+        if args.durable:
             advice = "give the same command again to resume."
         print(f"Interrupted; {advice}", file=sys.stderr)
         return INTERRUPTED
 
 
-def run(words: Namespace) -> int:
+def run(args: Namespace) -> int:
     """Run the command line, and return the exit status; Ctrl-C raises `KeyboardInterrupt`."""
     packages, extras = [*PACKAGES], "squirrel"
-    if words.durable:
+    if args.durable:
         packages, extras = [*PACKAGES, "dbos"], "squirrel,durable"
     if missing := [package for package in packages if find_spec(package) is None]:
         names = ", ".join(missing)
@@ -157,15 +157,15 @@ def run(words: Namespace) -> int:
     from .keeping import keep_named
 
     try:
-        if words.durable:
+        if args.durable:
             from .durably import keep_named_durably
 
-            return keep_named_durably(words)
-        if words.demo:
+            return keep_named_durably(args)
+        if args.demo:
             from .demo import demonstrate
 
-            return demonstrate(words)
-        return keep_named(words)
+            return demonstrate(args)
+        return keep_named(args)
     except OSError as error:
         where = f"{error.filename} cannot be used ({error.strerror}): give a folder to write to."
         print(plain(where if error.filename else f"{error}"), file=sys.stderr)

@@ -29,19 +29,13 @@ STORE = re.compile(r"(file://(localhost)?/+[^/?#]|memory://|s3://[^/@?#]+($|/))[
 
 @dataclass(frozen=True)
 class Storage:
-    """The object store, the index, and the folder for files.
+    """The object store, the index, and the folder for files."""
 
-    Attributes:
-        store: the URL of the object store, without a slash at its end.
-        stores: open stores, by their URLs.
-        endpoint: the URL of an S3 service other than AWS, or an empty text.
-    """
-
-    store: str
-    stores: dict[str, ObjectStore]
+    store: str  # the URL of the object store, without a slash at its end
+    stores: dict[str, ObjectStore]  # open stores, by their URLs
     index: str | Path
     folder: Path
-    endpoint: str = ""
+    endpoint: str = ""  # the URL of an S3 service other than AWS, or an empty text
 
     @property
     def in_folder(self) -> bool:
@@ -58,31 +52,31 @@ def storage_in(folder: Path) -> Storage:
     return Storage((folder / "objects").as_uri(), {}, folder / "index.sqlite", folder)
 
 
-def storage_of(words: Namespace) -> Storage:
+def storage_of(args: Namespace) -> Storage:
     """Return the storage of a command line; by default all parts are in one folder."""
-    storage = storage_in(words.folder.absolute())
+    storage = storage_in(args.folder.absolute())
     in_memory = False
-    if words.store:
-        if not STORE.fullmatch(words.store):
-            shown = without_secrets(words.store)
+    if args.store:
+        if not STORE.fullmatch(args.store):
+            shown = without_secrets(args.store)
             raise ValueError(
                 f"{shown!r} does not name a store: give file:///folder, memory:// or "
                 "s3://bucket/prefix."
             )
-        in_memory = words.store.startswith("memory://")
+        in_memory = args.store.startswith("memory://")
         storage = replace(
             storage,
-            store=words.store if words.store.endswith("://") else words.store.rstrip("/"),
+            store=args.store if args.store.endswith("://") else args.store.rstrip("/"),
             index="sqlite://" if in_memory else storage.index,
         )
-    if words.index:
-        if in_memory and not is_in_memory(words.index):
+    if args.index:
+        if in_memory and not is_in_memory(args.index):
             raise ValueError(
-                "The store is in memory and the index is not, so the index would list objects that "
+                "The store is in memory but the index is not, so the index would list objects that "
                 "are gone: leave out --index, or give another --store."
             )
-        storage = replace(storage, index=words.index)
-    return with_open_store(storage, words.endpoint)
+        storage = replace(storage, index=args.index)
+    return with_open_store(storage, args.endpoint)
 
 
 def with_open_store(storage: Storage, endpoint: str | None) -> Storage:

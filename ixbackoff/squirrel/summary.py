@@ -23,20 +23,13 @@ REST = 27  # columns for the numbers and the borders
 
 
 class SummaryLine(NamedTuple):
-    """The line of a resource.
+    """The line of a resource."""
 
-    Attributes:
-        resource: its URL, without secrets.
-        result: "hit", "copied", or a description of the failure.
-        wait_seconds: the sum of the waits between the tries.
-        key: the key of the object; empty if the resource is not kept.
-    """
-
-    resource: str
-    result: str
+    resource: str  # its URL, without secrets
+    result: str  # "hit", "copied", or a description of the failure
     tries: int = 0
-    wait_seconds: float = 0.0
-    key: str = ""
+    wait_seconds: float = 0.0  # the sum of the waits between the tries
+    key: str = ""  # the key of the object; empty if the resource is not kept
     size: int = 0
 
     @property

@@ -36,25 +36,25 @@ def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any
     answers: list[Any] = [None] * len(streams)
     # the answer or failure of the current command of each branch, and its time of arrival
     queue: list[tuple[float, int, Any, BaseException | None]]
-    queue = [(world.now, place, None, None) for place in range(len(streams))]
+    queue = [(world.now, index, None, None) for index in range(len(streams))]
     answer: Any = None
     failure: BaseException | None = None
     try:
         while queue:
-            world.now, place, answer, failure = heappop(queue)
+            world.now, index, answer, failure = heappop(queue)
             try:
-                command = contexts[place].run(advanced, streams[place], answer, failure)
-                answer, failure = yield from outcome(command, contexts[place])
-                heappush(queue, (world.now, place, answer, failure))
+                command = contexts[index].run(advanced, streams[index], answer, failure)
+                answer, failure = yield from outcome(command, contexts[index])
+                heappush(queue, (world.now, index, answer, failure))
             except StopIteration as end:
-                answers[place] = end.value
+                answers[index] = end.value
     except GeneratorExit:  # no command is answered any more
         for stream in streams:
             stream.close()
         raise
     except BaseException:
-        for _, place in sorted(one[:2] for one in queue):
-            yield from ended(streams[place], contexts[place])
+        for _, index in sorted(one[:2] for one in queue):
+            yield from ended(streams[index], contexts[index])
         raise
     finally:
         queue.clear()

@@ -91,11 +91,7 @@ def takes(seconds: float, answer: A) -> A:
 
 
 class Answers(Generic[A_co]):
-    """A handler with scripted answers; `answers` and `always` make it.
-
-    Attributes:
-        left: the unused answers.
-    """
+    """A handler with scripted answers (`left`: the unused ones), made by `answers` or `always`."""
 
     __slots__ = ("forever", "left")
 

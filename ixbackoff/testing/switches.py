@@ -104,17 +104,13 @@ def single_try() -> SingleTry:
 
 @final
 class NoRealWaits(SuiteSwitch):
-    """A block in which a wait that takes time is an error: for tests that must not wait.
-
-    Attributes:
-        refused: the errors, in order, even if the test has caught them.
-    """
+    """A block in which a wait that takes time is an error: for tests that must not wait."""
 
     __slots__ = ("refused",)
     skips = False
 
     def __init__(self) -> None:
-        self.refused: list[Misuse] = []
+        self.refused: list[Misuse] = []  # the errors, in order, even if the test has caught them
 
     def take(self, seconds: float) -> None:
         """Refuse the wait by raising `Misuse`, which no step retries."""

@@ -20,7 +20,7 @@ from .._words.commands import (
     Interpreter,
     Misuse,
     interpreter_of,
-    join,
+    join_tables,
 )
 from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together, throw
 from .concurrency import interleaved
@@ -232,9 +232,9 @@ class Virtual(World[E]):
         super().__init__(scripts)
         if not isinstance(scripts, Interpreter):
             raise Misuse("Some of these handlers are awaited: use VirtualAsync.")
-        answers = join(self._standard(), scripts._handlers)
+        answers = join_tables(self._standard(), scripts._handlers)
         traced = interpreter_of(Interpreter, answers).around(self._answer)
-        everything = join(traced._handlers, {Together: self._together})
+        everything = join_tables(traced._handlers, {Together: self._together})
         self.interpreter: Interpreter[E | Known] = interpreter_of(Interpreter, everything)
 
     def _answer(self, command: Command[Any], handler: Handler) -> Any:
@@ -277,9 +277,9 @@ class VirtualAsync(World[E]):
         super().__init__(scripts)
         if not isinstance(scripts, AsyncInterpreter):
             raise Misuse("None of these handlers is awaited: use Virtual.")
-        answers = join(self._standard(), scripts._handlers)
+        answers = join_tables(self._standard(), scripts._handlers)
         traced = interpreter_of(AsyncInterpreter, answers).around(self._answer)
-        everything = join(traced._handlers, {Together: Awaited(self._together)})
+        everything = join_tables(traced._handlers, {Together: Awaited(self._together)})
         self.interpreter: AsyncInterpreter[E | Known] = interpreter_of(AsyncInterpreter, everything)
 
     async def _answer(self, command: Command[Any], handler: Handler) -> Any:

@@ -72,5 +72,5 @@ class Worlds:
 
     def __exit__(self, *_: object) -> None:
         for others in self._others:  # an event loop may keep the context of a test
-            others.leave()
+            others.restore()
         OTHERS.set(self._before)

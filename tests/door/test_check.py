@@ -46,8 +46,8 @@ started at N1, is at N0.  [no-wait-left]
       N1   *
       N0    *   <- it ends here
     Start it at N2, or leave .backoff() out.
-program.py:5: error: The first ends at N1, the second starts at N2: the ladder would start again \
-with short waits.  [goes-up]
+program.py:5: error: The first ends at N1, but the second starts at N2: the ladder would start \
+again with short waits.  [goes-up]
     at(N2).do(get).wait() >> at(N2).retry(get)
                              ^
       N2   *    <- the next program would start here

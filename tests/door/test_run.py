@@ -110,7 +110,7 @@ def test_a_value_that_json_does_not_know(capfd: pytest.CaptureFixture[str]) -> N
             2,
             [
                 "with_arguments needs the arguments url and path: "
-                "write the arguments behind --, or name a program."
+                "write the arguments after --, or name a program."
             ],
         ),
         (

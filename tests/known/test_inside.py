@@ -149,7 +149,7 @@ def test_loops_in_loops_are_the_product(told: list[str]) -> None:
     with no_waits(), pytest.raises(ConnectionResetError):
         both()
     assert told == [
-        "both: each try is up to 6 requests, since backoff tries 2 times and tenacity tries 3 "
+        "both: each try is up to 6 requests, because backoff tries 2 times and tenacity tries 3 "
         "times inside it (turn it off with max_tries=1 and stop=stop_after_attempt(1))"
     ]
 

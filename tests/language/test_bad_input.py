@@ -445,5 +445,5 @@ def test_a_backoff_does_not_change() -> None:
 
 
 def test_there_are_no_kinds_of_waits() -> None:
-    with pytest.raises(Misuse, match="Delay has no kinds"):
+    with pytest.raises(Misuse, match="Delay cannot be subclassed"):
         type("Nap", (Delay,), {})

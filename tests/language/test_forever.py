@@ -138,7 +138,7 @@ def test_a_plan_says_that_it_goes_on_until_it_is_well() -> None:
     assert (known.tries, known.wait_count, known.seconds) == (inf, inf, inf)
     assert str(known).splitlines()[-2:] == [
         "N1        1      524288 s  failed",
-        "and so on, until it is well",
+        "and so on, until it succeeds",
     ]
     assert len(known.rungs) == 20
 

@@ -186,7 +186,7 @@ def test_a_plan_prints_as_a_table() -> None:
         "N2        ?           2 s  perhaps",
         "N1        ?           4 s  perhaps",
         "N0        ?             -",
-        "at most as many tries as its functions tell, 3 waits, 7 s",
+        "at most as many tries as its functions decide, 3 waits, 7 s",
         "commands: those of <lambda>, known only at run time",
     ]
 

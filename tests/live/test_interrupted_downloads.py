@@ -16,7 +16,7 @@ import pytest
 from ixbackoff import N0, Download, at
 from ixbackoff.live import Connections, Limits, live
 from ixbackoff.live.files import OPEN, PartFile
-from ixbackoff.live.gates import Gate
+from ixbackoff.live.gates import HostGate
 from ixbackoff.live.pools import Exclusive, Pool, ReadingStream
 from ixbackoff.live.transports import Body
 from ixbackoff.testing.web import Document, Origin
@@ -38,8 +38,8 @@ def test_400_at_random_moments_leave_nothing_behind() -> None:
 MOMENTS: list[tuple[type, str]] = [
     (PartFile, "__exit__"),
     (PartFile, "commit"),
-    (Gate, "enter"),
-    (Gate, "leave"),
+    (HostGate, "enter"),
+    (HostGate, "leave"),
     (Pool, "handle_request"),
     (Exclusive, "handle_request"),
     (ReadingStream, "close"),

@@ -113,7 +113,7 @@ def test_a_ladder_without_end_goes_on_until_it_is_well(way: Way, caplog: Caplog)
     made = backoff(FOREVER, schedule=Constant(2), name="fetch")
     told = logged(caplog, way, made, [NotReady, NotReady, NotReady, 1])
     assert len(told) == 3
-    assert told[-1].endswith(": try 3, until it is well, failed (NotReady); waiting 2 s")
+    assert told[-1].endswith(": try 3 at FOREVER failed (NotReady); waiting 2 s")
 
 
 @every_way

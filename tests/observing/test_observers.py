@@ -345,7 +345,7 @@ def test_an_observer_that_fails_warns_once_and_breaks_nothing(way: Way) -> None:
     assert len(caught) == 1
     assert str(caught[0].message).startswith("the observer <function fails at ")
     assert str(caught[0].message).endswith(
-        "failed, and programs went on: ZeroDivisionError('Began')"
+        "failed, but programs continue: ZeroDivisionError('Began')"
     )
     assert recorder.check() == {"well": 1}
 

@@ -363,7 +363,7 @@ def test_a_store_in_memory_with_an_index_that_lasts_is_refused(squirrel: Squirre
     words = ["--store", "memory://", "--index", f"sqlite:///{squirrel.folder}/index.sqlite"]
     ran = squirrel.run("http://127.0.0.1:1/nuts", *words)
     assert ran.status == 2
-    assert "The store is in memory and the index is not" in ran.err
+    assert "The store is in memory but the index is not" in ran.err
     assert not os.path.exists(squirrel.folder)
 
 

@@ -161,7 +161,7 @@ IMPOSSIBLE: dict[str, tuple[Callable[[], Any], str]] = {
     "no cost": (lambda: RetryBudget(10, cost=0), "cost=0"),
     "a cost above the capacity": (
         lambda: RetryBudget(10, cost=11),
-        "cost=11: give a number of tokens with which a retry can be afforded, 0.001 to 10",
+        "cost=11: give a number of tokens, so that a retry can be paid for, 0.001 to 10",
     ),
     "a negative cost after throttling": (
         lambda: RetryBudget(10, throttled_cost=-1),
@@ -210,7 +210,7 @@ IMPOSSIBLE: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "finagle with nothing": (
         lambda: RetryBudget.finagle(min_retries_per_second=0, percent_can_retry=0.0),
-        "nothing could ever be tried again",
+        "nothing could ever be retried",
     ),
 }
 

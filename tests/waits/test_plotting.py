@@ -235,7 +235,7 @@ def test_nothing_to_draw_is_refused(tmp_path: Path) -> None:
     untyped: Any = plot
     with pytest.raises(TypeError, match="5 is not a schedule"):
         untyped({"a": 5}, tmp_path)
-    with pytest.raises(ValueError, match="give at least one of each"):
+    with pytest.raises(ValueError, match="give a schedule, and 1 wait or more"):
         plot({}, tmp_path)
     with pytest.raises(ValueError, match="wait_count=0"):
         plot({"a": Constant(1)}, tmp_path, wait_count=0)

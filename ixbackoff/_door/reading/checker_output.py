@@ -29,20 +29,14 @@ LONGEST = 60
 
 
 class Error(NamedTuple):
-    """An error as a checker reports it.
-
-    Attributes:
-        column: the column, from 1; 0 if the checker does not report it.
-        code: the checker's code for the error.
-        lines: the lines of the error in the output.
-    """
+    """An error as a checker reports it."""
 
     file: str
     line: int
-    column: int
+    column: int  # the column, from 1; 0 if the checker does not report it
     message: str
-    code: str
-    lines: tuple[str, ...]
+    code: str  # the checker's code for the error
+    lines: tuple[str, ...]  # the lines of the error in the output
 
 
 def errors_in(lines: Sequence[str]) -> Iterator[Error | str]:

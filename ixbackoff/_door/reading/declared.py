@@ -99,7 +99,7 @@ def another_rung(parsed: Parsed) -> Explanation | None:
         return None
     return Explanation(
         "another-program",
-        f"The rung here is N{given}, and the type says {with_names(f'[{wanted[1]}]')[1:-1]}.",
+        f"The rung here is N{given}, but the type says {with_names(f'[{wanted[1]}]')[1:-1]}.",
         f"Declare type[N{given}], or give the rung that is declared.",
     )
 

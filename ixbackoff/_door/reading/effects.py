@@ -158,7 +158,7 @@ def several(parsed: Parsed) -> Explanation | None:
         given = f"this is {described(parsed.got)}"
     return Explanation(
         "retry-in-an-attempt" if "Program[" in parsed.got else "not-a-command",
-        f"all_of(...) performs commands and attempts, and {given.replace(chr(34), '')}.",
+        f"all_of(...) performs commands and attempts, but {given.replace(chr(34), '')}.",
         "Give all_of(a, b, ...) commands and attempts, or one list of them.",
     )
 
@@ -178,7 +178,7 @@ def yielded(parsed: Parsed) -> Explanation | None:
         return None
     return Explanation(
         "row-too-narrow",
-        f"The attempt issues {parsed.got}, and its type declares {parsed.wanted}.",
+        f"The attempt issues {parsed.got}, but its type declares {parsed.wanted}.",
         f"Declare Do[{parsed.wanted} | {parsed.got}, ...].",
     )
 
@@ -219,7 +219,7 @@ def decorated(parsed: Parsed) -> Explanation | None:
 def not_called(name: str, step: str) -> Explanation:
     return Explanation(
         "no-such-step",
-        f"{name} is a function that makes a program, and here it is not called.",
+        f"{name} is a function that makes a program, but it is not called here.",
         f"Write {name}().{step}(...), with its parentheses.",
     )
 

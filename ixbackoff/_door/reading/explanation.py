@@ -8,7 +8,7 @@ NEXT_START = "the next program would start here"
 
 
 class Sketch(NamedTuple):
-    """The rungs of a drawing; `other` is where it should end, or where the next program starts."""
+    """The rungs of a drawn program; `other`: where it should end, or the next program starts."""
 
     start: int
     end: int

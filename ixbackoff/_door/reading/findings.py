@@ -20,7 +20,7 @@ from .printed import answer, is_program
 from .rows import makes_a_program, run_with_joined_handlers, type_with_its_row
 from .sources import Place, Source
 from .wordings import Parsed, parse
-from .wrong_calls import of_a_call, of_an_attribute
+from .wrong_calls import wrong_argument, wrong_attribute
 
 UNMISTAKABLE = re.compile(
     r"CommandOrAttempt\[|\bSucc\[|Program\[N\d|no_wait_is_left_at|it_is_open_finish_it"
@@ -93,7 +93,7 @@ def is_repeated(before: Finding, finding: Finding) -> bool:
 
 
 def types_in(error: Error) -> Iterator[tuple[str, int, str, str]]:
-    """Yield an error's line and types, by which the two errors of mypy about a lambda are equal."""
+    """Yield an error's line and types: mypy reports a lambda twice, and they are the same then."""
     for one in parse(error.message):
         yield error.file, error.line, answer(one.got), answer(one.wanted)
 
@@ -108,7 +108,7 @@ def found(error: Error, source: Source) -> Finding | None:
         None,
     )
     explanation = explanation or uncalled(error, source)
-    explanation = explanation or of_an_attribute(error, source) or of_a_call(error, source)
+    explanation = explanation or wrong_attribute(error, source) or wrong_argument(error, source)
     if explanation is None:
         return None
     explanation, place = completed(explanation, error, source)

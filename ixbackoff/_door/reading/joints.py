@@ -43,7 +43,7 @@ def joined_by_a_method(parsed: Parsed) -> Explanation | None:
         return None
     if not (is_program(parsed.got) and is_program(parsed.wanted)):
         return None
-    said = "The first ends at {ends}, and the second starts at {starts}."
+    said = "The first ends at {ends}, but the second starts at {starts}."
     return elsewhere(parsed.got, parsed.wanted, said, "the second")
 
 
@@ -67,8 +67,8 @@ def foreign(ends: str, starts: str) -> Explanation | None:
     first, second = (with_names(f"[{one}]")[1:-1] for one in (ends, starts))
     return Explanation(
         "ladder-without-end",
-        f"The first ends at {first}, the second starts at {second}: a ladder without end cannot be "
-        "joined with another one.".replace("Forever", "FOREVER"),
+        f"The first ends at {first}, but the second starts at {second}: a ladder without end "
+        "cannot be joined with another one.".replace("Forever", "FOREVER"),
         "Put both into one attempt, or run one after the other.",
     )
 
@@ -77,7 +77,7 @@ def apart(first: Span, starts: int, where: str) -> Explanation | None:
     start, end = first
     if end == starts:
         return None
-    rungs = f"The first ends at N{end}, the second starts at N{starts}"
+    rungs = f"The first ends at N{end}, but the second starts at N{starts}"
     ladder = Sketch(start, end, starts)
     if starts < end:
         return Explanation(
@@ -111,7 +111,7 @@ def not_joined(parsed: Parsed) -> Explanation | None:
     step = ".do(...)" if parsed.method == ">>" else ".or_else(...)"
     return Explanation(
         "not-a-program",
-        f"{parsed.method} joins two programs, and {with_names(parsed.wanted)} is not one.",
+        f"{parsed.method} joins two programs, but {with_names(parsed.wanted)} is not one.",
         f"Write {step} for a command or an attempt, or start with at(...).",
     )
 
@@ -125,7 +125,7 @@ def joined_without_a_program(parsed: Parsed) -> Explanation | None:
         return None
     return Explanation(
         "not-a-program",
-        f"{parsed.method} joins two programs, and {with_names(parsed.got)} is not one.",
+        f"{parsed.method} joins two programs, but {with_names(parsed.got)} is not one.",
         f"Write do(...){step} for commands and attempts, or start with at(...).",
     )
 
@@ -154,5 +154,5 @@ def bound(parsed: Parsed) -> Explanation | None:
             f".{method}(...) takes a function that makes a program, but this one returns {got}.",
             f"Write .{then}(...) for a command or an attempt, or start a program with at(...).",
         )
-    said = "The program is at {ends} here, and that of the function starts at {starts}."
+    said = "The program is at {ends} here, but that of the function starts at {starts}."
     return elsewhere(got, wanted, said, "the function")

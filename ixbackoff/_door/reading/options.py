@@ -1,4 +1,4 @@
-"""Explanations of options: `on`, `schedule`, `within`, `budget`, `breaker`, `stop`."""
+"""Explanations of wrong values for options such as `on`, `schedule` and `within`."""
 
 from __future__ import annotations
 

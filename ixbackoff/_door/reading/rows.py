@@ -36,7 +36,7 @@ def issued(source: Source, node: ast.expr, deep: int = 50) -> list[str] | None:
 
 
 def added(source: Source, step: str, node: ast.expr, deep: int) -> list[str] | None:
-    """List the commands that a step adds to a chain; `step` is "" for what begins the chain."""
+    """List the commands that a step adds to a chain; `step` is "" for the chain's beginning."""
     if not (deep and isinstance(node, ast.Call)):
         return None
     effects = [issued(source, one, deep - 1) for one in node.args[:1]]

@@ -96,7 +96,7 @@ class Source:
     def steps(self, node: ast.expr, deep: int = 50) -> list[tuple[str, ast.expr]]:
         """Return the steps of a chain with their names, following variables that are set once.
 
-        The name of what begins a chain, or a chain joined to it, is "".
+        The beginning of a chain, and of a chain that is joined to it, has the name "".
         """
         value = self.assigned.get(node.id) if isinstance(node, ast.Name) else None
         if not deep:

@@ -91,7 +91,7 @@ def under_backoff(node: Function | ast.ClassDef, source: Source) -> Found:
     if not decorated(node, "backoff", source):
         return []
     if isinstance(node, ast.ClassDef):
-        said = f"backoff decorates a function, and {node.name} is a class."
+        said = f"backoff decorates a function, but {node.name} is a class."
         return [(node, Explanation("wrong-arguments", said, "Put it on the methods."))]
     if any(isinstance(one, YIELDS) for one in own(node)):
         said = f"{node.name} is a generator function: a retry would yield its first items again."
@@ -114,7 +114,7 @@ def of_another_answer(node: Function, source: Source) -> Found:
             answers, fitting = built_in(node.returns), built_in(taken)
             if taken and answers and fitting and not answers <= fitting:
                 said = (
-                    f"until={named.name} takes {ast.unparse(taken)}, and {node.name} answers "
+                    f"until={named.name} takes {ast.unparse(taken)}, but {node.name} answers "
                     f"{ast.unparse(node.returns)}."
                 )
                 fix = "Give a predicate that takes all answers of the function."
@@ -143,7 +143,7 @@ def of_a_coroutine_function(node: ast.Call, source: Source) -> Found:
     names = [one.name for one in source.tree.body if isinstance(one, ast.AsyncFunctionDef)]
     if first.id not in names or "backoff" not in source.ours:
         return []
-    said = f".program(...) takes a plain function, and {first.id} is a coroutine function."
+    said = f".program(...) takes a plain function, but {first.id} is a coroutine function."
     return [(first, Explanation("wrong-arguments", said, f"Write .program_async({first.id})."))]
 
 

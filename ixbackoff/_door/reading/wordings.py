@@ -8,23 +8,14 @@ from typing import NamedTuple
 
 
 class Parsed(NamedTuple):
-    """The parts of a message; a part that the message does not have is "".
+    """The parts of a message; a part that the message does not have is ""."""
 
-    Attributes:
-        kind: the kind of the error, as in `WORDINGS`.
-        method: the function, method or operator.
-        owner: the class of the method.
-        got: the type, or the name, that the checker found.
-        wanted: the type that the checker expected.
-        argument: the name of an argument.
-    """
-
-    kind: str
-    method: str
-    owner: str
-    got: str
-    wanted: str
-    argument: str
+    kind: str  # the kind of the error, as in `WORDINGS`
+    method: str  # the function, method or operator
+    owner: str  # the class of the method
+    got: str  # the type, or the name, that the checker found
+    wanted: str  # the type that the checker expected
+    argument: str  # the name of an argument
 
 
 def pattern_of(text: str, quote: str) -> re.Pattern[str]:
@@ -172,7 +163,7 @@ def parse(message: str) -> tuple[Parsed, ...]:
     >>> one.kind, one.method, one.got, one.wanted
     ('argument', 'at', 'int', 'Rung[Never]')
     """
-    message = re.sub(r'(?<== )"[^"]*"', "...", " ".join(message.split()))  # defaults that are texts
+    message = re.sub(r'(?<== )"[^"]*"', "...", " ".join(message.split()))  # quoted default values
     found: list[Parsed] = []
     quotes = [quote for quote in WORDINGS if quote in message] or ['"']
     for kind, pattern in (one for quote in quotes for one in patterns(quote)):

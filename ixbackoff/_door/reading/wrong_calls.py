@@ -34,7 +34,7 @@ class Written:
         return self.text if len(self.text) < 40 else "..."
 
 
-def of_a_call(error: Error, source: Source) -> Explanation | None:
+def wrong_argument(error: Error, source: Source) -> Explanation | None:
     """Explain arguments that a public function does not take."""
     calls = list(called(error.line, source))
     for function, node in calls:
@@ -78,7 +78,7 @@ def argument_at(error: Error, node: ast.Call, function: Any) -> str:
     return names[index] if index < len(names) else ""
 
 
-def of_an_attribute(error: Error, source: Source) -> Explanation | None:
+def wrong_attribute(error: Error, source: Source) -> Explanation | None:
     """Explain an attribute that a public class, or a decorated function, does not have."""
     own = {node.name for node in source.nodes if isinstance(node, ast.ClassDef)}
     functions = [one for one in source.nodes if isinstance(one, ast.FunctionDef)]

@@ -46,15 +46,11 @@ KINDS: dict[str, ClientKind[Probe | FetchFile]] = kinds(
 
 
 class FilesRead(NamedTuple):
-    """The results of one kind of readers.
-
-    Attributes:
-        abandoned: the number of fetches and probes that exceeded their limits.
-    """
+    """The results of one kind of readers."""
 
     kind: str
     reads: int
-    abandoned: int
+    abandoned: int  # the number of fetches and probes that exceeded their limits
     outcome: Outcome
 
 

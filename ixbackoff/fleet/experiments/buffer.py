@@ -37,25 +37,18 @@ def sensed() -> Do[FreeSpace | WriteFile, None]:
 
 
 KINDS: dict[str, ClientKind[FreeSpace | WriteFile]] = kinds(WriteFile(), WriteFile(), sensed())
-"""The kinds of the paper."""
+"""The paper's kinds of producers."""
 
 
 class Buffered(NamedTuple):
-    """The results of one kind of producers.
-
-    Attributes:
-        files: the number of files that the consumer has read.
-        megabytes: their size, MB.
-        collisions: the number of writes that found the disk full.
-        outcome: the simulation; its load is the MB on the disk.
-    """
+    """The results of one kind of producers."""
 
     producers: int
     kind: str
-    files: int
-    megabytes: float
-    collisions: int
-    outcome: Outcome
+    files: int  # the number of files that the consumer has read
+    megabytes: float  # their size, MB
+    collisions: int  # the number of writes that found the disk full
+    outcome: Outcome  # the simulation; its load is the MB on the disk
 
     @property
     def rate(self) -> float:
@@ -76,10 +69,10 @@ def buffered(
     [0, 0, 0]
     """
     model = disk or Disk()
-    return [written(many, kind, model, seconds, seed) for many in producers for kind in KINDS]
+    return [simulated(many, kind, model, seconds, seed) for many in producers for kind in KINDS]
 
 
-def written(many: int, kind: str, disk: Disk, seconds: float, seed: int) -> Buffered:
+def simulated(many: int, kind: str, disk: Disk, seconds: float, seed: int) -> Buffered:
     consumed: list[float] = []
     shared = disk.consumed_by(consumed.append)
     services = shared.serves(WriteFile) | shared.serves(FreeSpace)
@@ -108,9 +101,9 @@ def rows(results: Sequence[Buffered]) -> list[Cells]:
 def picture(results: Sequence[Buffered]) -> Picture:
     consumed: dict[str, Graph] = {}
     collisions: dict[str, Graph] = {}
-    for place, kind in enumerate(KINDS):
+    for index, kind in enumerate(KINDS):
         some = [result for result in results if result.kind == kind]
-        many, style = [result.producers for result in some], line_style(place)
+        many, style = [result.producers for result in some], line_style(index)
         consumed[kind] = Graph(many, [result.rate for result in some], style)
         collisions[kind] = Graph(many, [result.collisions for result in some], style)
     panels = [

@@ -94,22 +94,14 @@ def protections(processes: int = PROCESSES) -> list[Protection]:
 
 
 class Protected(NamedTuple):
-    """The results of one protection.
-
-    Attributes:
-        asked: the requests at the service in each second.
-        down: the requests in the outage after its first ten seconds, in which breakers open.
-        before: the runs that succeeded per second before the outage.
-        last: the runs that succeeded per second in the last third of the time after the outage.
-        recovered: the seconds from the end of the outage to the recovery; `None`: no recovery.
-    """
+    """The results of one protection."""
 
     way: Protection
-    asked: tuple[int, ...]
-    down: int
-    before: float
-    last: float
-    recovered: float | None
+    asked: tuple[int, ...]  # the requests at the service in each second
+    down: int  # the requests in the outage after its first ten seconds, in which breakers open
+    before: float  # the runs that succeeded per second before the outage
+    last: float  # the runs that succeeded per second in the last third of the time after the outage
+    recovered: float | None  # the seconds from the end of the outage to the recovery, if any
     gave_up: int
     stopped: Outage
     outcome: Outcome

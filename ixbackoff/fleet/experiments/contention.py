@@ -40,17 +40,12 @@ TIMINGS: dict[str, Timing] = {
 
 
 class Contention(NamedTuple):
-    """The results of one variant: means over the seeds.
-
-    Attributes:
-        calls: the number of writes.
-        seconds: the time at which the last client was done.
-    """
+    """The results of one variant: means over the seeds."""
 
     clients: int
     name: str
-    calls: float
-    seconds: float
+    calls: float  # the number of writes
+    seconds: float  # the time at which the last client was done
 
 
 @attempt

@@ -174,25 +174,16 @@ def thinking(rung: int) -> Attempt[Get | Now | Throw, None]:
 
 
 class Crash(NamedTuple):
-    """The results of one way to wait, with one accept queue.
-
-    Attributes:
-        steady: the answered requests per second before the outage.
-        rate: the timed-out requests per second, in the last five seconds of the outage.
-        after: the concurrent requests one second after the outage.
-        most: the greatest number of concurrent requests after the outage.
-        last: the answered requests per second in the last quarter of the time after the outage.
-        recovers: whether 90 % of the requests were answered in that quarter.
-    """
+    """The results of one way to wait, with one accept queue."""
 
     way: str
     backlog: int
-    steady: float
-    rate: float
-    after: int
-    most: int
-    last: float
-    recovers: bool
+    steady: float  # the answered requests per second before the outage
+    rate: float  # the timed-out requests per second, in the last five seconds of the outage
+    after: int  # the concurrent requests one second after the outage
+    most: int  # the greatest number of concurrent requests after the outage
+    last: float  # the answered requests per second in the last quarter of the time after the outage
+    recovers: bool  # whether 90 % of the requests were answered in that quarter
     stopped: Outage
     outcome: Outcome
 

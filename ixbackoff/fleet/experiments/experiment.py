@@ -48,25 +48,25 @@ class Experiment(NamedTuple, Generic[R]):
     def table(self, results: Sequence[R]) -> str:
         return aligned(self.rows(results))
 
-    def run(self, words: Namespace) -> Sequence[R]:
-        values = {flag.argument or flag.name: getattr(words, flag.name) for flag in self.flags}
+    def run(self, args: Namespace) -> Sequence[R]:
+        values = {flag.argument or flag.name: getattr(args, flag.name) for flag in self.flags}
         how = {name: value for name, value in values.items() if value is not None}
         if self.numbers is None:
-            how |= {"seeds": words.seeds, "jobs": words.jobs}
-        return self.model(**how, seed=words.seed)
+            how |= {"seeds": args.seeds, "jobs": args.jobs}
+        return self.model(**how, seed=args.seed)
 
 
 def main(name: str, module: str, arguments: list[str] | None = None) -> int:
     """Run an experiment: print its table, draw it if a folder is given; return the exit status."""
     experiment = load(module)
-    words = parsed(name, experiment, arguments)
-    if experiment.numbers is None or words.seeds == 1:
-        results = experiment.run(words)
+    args = parsed(name, experiment, arguments)
+    if experiment.numbers is None or args.seeds == 1:
+        results = experiment.run(args)
         print(experiment.table(results))
-        return pictured(partial(drawn, experiment, name, results), words.picture)
-    print(spread(sampled(partial(numbers_of, name, module, arguments), words)))
+        return pictured(partial(drawn, experiment, name, results), args.picture)
+    print(spread(sampled(partial(numbers_of, name, module, arguments), args)))
     return pictured(
-        lambda folder: drawn(experiment, name, experiment.run(words), folder), words.picture
+        lambda folder: drawn(experiment, name, experiment.run(args), folder), args.picture
     )
 
 
@@ -82,9 +82,9 @@ def drawn(experiment: Experiment[R], name: str, results: Sequence[R], folder: Pa
 def numbers_of(name: str, module: str, arguments: list[str] | None, seed: int) -> Numbers:
     """Run an experiment with another seed, and return the numbers to compare."""
     experiment = load(module)
-    words = parsed(name, experiment, arguments)
-    words.seed = seed
-    named = map(experiment.numbers, experiment.run(words)) if experiment.numbers else ()
+    args = parsed(name, experiment, arguments)
+    args.seed = seed
+    named = map(experiment.numbers, experiment.run(args)) if experiment.numbers else ()
     return {
         f"{label}  {what}": number for label, numbers in named for what, number in numbers.items()
     }
@@ -151,10 +151,10 @@ def aligned(rows: Sequence[Cells]) -> str:
         ).rstrip()
         for line in lines
     ]
-    return "\n".join([over(groups, widths), *text] if any(groups) else text)
+    return "\n".join([line_of_groups(groups, widths), *text] if any(groups) else text)
 
 
-def over(groups: Sequence[str], widths: Sequence[int]) -> str:
+def line_of_groups(groups: Sequence[str], widths: Sequence[int]) -> str:
     """Return the line of the groups' names, each at the middle of its columns."""
     line, place = "", 0
     for column, (group, width) in enumerate(zip(groups, widths, strict=True)):

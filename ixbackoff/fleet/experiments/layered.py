@@ -109,31 +109,19 @@ def layerings(layers: int = LAYERS) -> list[Layering]:
 
 
 class Layered(NamedTuple):
-    """The results of one number of layers.
-
-    Attributes:
-        queue: the seconds that a request waits at the bottom if the queue is full.
-        asked: the requests at the bottom in each second.
-        runs: the runs of the clients that ended per second, in the second half of the outage.
-        rate: the requests at the bottom per second, in the second half of the outage.
-        before: the runs that succeeded per second before the outage.
-        last: the runs that succeeded per second in the last quarter of the time after the outage.
-        recovered: the seconds from the end of the outage to the recovery; `None`: no recovery, or
-            no success before the outage.
-        outcome: the simulation as the clients saw it.
-    """
+    """The results of one number of layers."""
 
     way: Layering
-    queue: float
+    queue: float  # the seconds that a request waits at the bottom if the queue is full
     clients: int
-    asked: tuple[int, ...]
-    runs: float
-    rate: float
-    before: float
-    last: float
-    recovered: float | None
+    asked: tuple[int, ...]  # the requests at the bottom in each second
+    runs: float  # the runs of the clients that ended per second, in the second half of the outage
+    rate: float  # the requests at the bottom per second, in the second half of the outage
+    before: float  # the runs that succeeded per second before the outage
+    last: float  # the runs that succeeded per second in the last quarter after the outage
+    recovered: float | None  # the seconds from the end of the outage to the recovery, if any
     stopped: Outage
-    outcome: Outcome
+    outcome: Outcome  # the simulation as the clients saw it
 
 
 def layered(

@@ -31,19 +31,12 @@ class Reach(Command[None]):
 
 
 class Formula(NamedTuple):
-    """MIN(R * T * F^N, M), with R uniform between 1 and `spread`.
+    """MIN(R * T * F^N, M), with R uniform between 1 and `spread`."""
 
-    Attributes:
-        timeout: T, seconds.
-        factor: F.
-        spread: the greatest R; with 1 the waits are not random.
-        maximum: M, seconds.
-    """
-
-    timeout: float = 1.0
-    factor: float = 2.0
-    spread: float = 1.0
-    maximum: float = inf
+    timeout: float = 1.0  # T, seconds
+    factor: float = 2.0  # F
+    spread: float = 1.0  # the greatest R; with 1 the waits are not random
+    maximum: float = inf  # M, seconds
 
     @property
     def schedule(self) -> Schedule:
@@ -100,18 +93,12 @@ class Formula(NamedTuple):
 
 
 class Recovery(NamedTuple):
-    """The results of one outage with one formula.
+    """The results of one outage with one formula."""
 
-    Attributes:
-        outage: the length of the outage, which begins with the simulation, seconds.
-        noticed: the times at which the clients were answered, sorted.
-        gave_up: the number of clients whose ladder ended before the outage did.
-    """
-
-    outage: float
+    outage: float  # the length of the outage, which begins with the simulation, seconds
     formula: Formula
-    noticed: tuple[float, ...]
-    gave_up: int
+    noticed: tuple[float, ...]  # the times at which the clients were answered, sorted
+    gave_up: int  # the number of clients whose ladder ended before the outage did
 
     @property
     def median(self) -> float:

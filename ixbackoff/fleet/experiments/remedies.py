@@ -45,19 +45,14 @@ THREE_WAITS = at(N3).retry(do(Get()).limit(TIMEOUT))
 
 
 class Remedy(NamedTuple):
-    """A remedy, combined with waits of the post: a budget or a breaker for each process.
-
-    Attributes:
-        waits: the name of the waits: "fixed" or "exponential".
-        ends: whether a client ends its run after three waits, and thinks again.
-    """
+    """A remedy, with waits of the crash experiment: a budget or a breaker for each process."""
 
     name: str
-    waits: str
+    waits: str  # the name of the waits: "fixed" or "exponential"
     processes: int = 1
     budget: bool = False
     breaker: bool = False
-    ends: bool = False
+    ends: bool = False  # whether a client ends its run after three waits, and thinks again
 
     def failures(self) -> int:
         """Return the number of failures that open a breaker: fewer for fewer clients.
@@ -80,26 +75,18 @@ REMEDIES = (
 
 
 class Remedied(NamedTuple):
-    """The results of one remedy with one accept queue: medians over the seeds.
-
-    Attributes:
-        asked: the requests per second in the last five seconds of the outage.
-        after: the concurrent requests one second after the outage.
-        last: the answered requests per second in the last quarter of the time after the outage.
-        back: the number of seeds with which 90 % of the requests were answered in that quarter.
-        outcome: the simulation with the first seed.
-    """
+    """The results of one remedy with one accept queue: medians over the seeds."""
 
     remedy: Remedy
     backlog: int
-    asked: float
-    after: float
-    last: float
+    asked: float  # the requests per second in the last five seconds of the outage
+    after: float  # the concurrent requests one second after the outage
+    last: float  # the answered requests per second in the last quarter of the time after the outage
     gave_up: float
-    back: int
+    back: int  # the number of seeds with which 90 % of the requests were answered in that quarter
     seeds: int
     stopped: Outage
-    outcome: Outcome
+    outcome: Outcome  # the simulation with the first seed
 
 
 def remedied(

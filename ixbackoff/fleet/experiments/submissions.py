@@ -39,21 +39,16 @@ def sensed() -> Do[FreeDescriptors | Submit, None]:
 
 
 KINDS: dict[str, ClientKind[FreeDescriptors | Submit]] = kinds(Submit(), Submit(), sensed())
-"""The paper's kinds of clients. The paper's retry for 5 minutes, these until the end."""
+"""The kinds of clients in the paper, where they retry for 5 minutes; here, until the end."""
 
 
 class Submissions(NamedTuple):
-    """The results of one kind of submitters.
-
-    Attributes:
-        jobs: the number of jobs that the scheduler has taken.
-        outcome: the simulation; its load is the descriptors in use.
-    """
+    """The results of one kind of submitters."""
 
     submitters: int
     kind: str
-    jobs: int
-    outcome: Outcome
+    jobs: int  # the number of jobs that the scheduler has taken
+    outcome: Outcome  # the simulation; its load is the descriptors in use
 
 
 def submissions(

@@ -106,10 +106,7 @@ class _Layer(Forwarding):
 
 
 class Metered(Service):
-    """A service that counts its requests in each second.
-
-    Args:
-        service: the service.
+    """The given service, with a count of its requests in each second.
 
     Attributes:
         asked: the number of requests in each second, over all simulations in this process.

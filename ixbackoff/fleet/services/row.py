@@ -21,11 +21,7 @@ class Read(Command[int]):
 
 @dataclass(frozen=True)
 class Write(Command[None]):
-    """Write the row if its version is still `version`.
-
-    Attributes:
-        version: the version that the client has read.
-    """
+    """Write the row if its version is still `version`, which the client has read."""
 
     version: int
 

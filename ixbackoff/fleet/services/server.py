@@ -284,7 +284,7 @@ class Sleepers(Generic[T]):
         return sleeper.item
 
     def overslept(self, since: float, now: float) -> None:
-        """Restart the ticks of the requests that had one from `since` to `now`, in an outage."""
+        """Restart the ticks of the requests that had a tick in an outage, from `since` to `now`."""
         entries = [entry[-1] for entry in self._waiting] + [entry[-1] for entry in self._due]
         everyone = [sleeper for sleeper in entries if not sleeper.ended]
         for sleeper in everyone:

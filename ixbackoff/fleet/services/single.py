@@ -12,22 +12,14 @@ from .service import Request, Service, Serving
 
 @dataclass(frozen=True)
 class FetchFile(Command[None]):
-    """Fetch a whole file.
-
-    Attributes:
-        server: the number of the server.
-    """
+    """Fetch a whole file from the server with the number `server`."""
 
     server: int
 
 
 @dataclass(frozen=True)
 class Probe(Command[None]):
-    """Fetch one byte, to check that the server answers.
-
-    Attributes:
-        server: the number of the server.
-    """
+    """Fetch one byte, to check that the server with the number `server` answers."""
 
     server: int
 

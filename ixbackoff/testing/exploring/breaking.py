@@ -12,17 +12,13 @@ class Broke(BaseException):
 
 
 class Breaks:
-    """A counter of the break points of one effect.
-
-    Attributes:
-        at: the number of the point where the effect ends; 0 if it is done whole.
-        passed: the number of points that the effect has passed.
-    """
+    """A counter of the break points of one effect."""
 
     __slots__ = ("at", "passed")
 
     def __init__(self) -> None:
-        self.at = self.passed = 0
+        self.at = 0  # the number of the point where the effect breaks off; 0 if it does not
+        self.passed = 0  # the number of points that the effect has passed
 
     def context(self) -> Context:
         """Make a context in which `may_break()` uses this counter."""

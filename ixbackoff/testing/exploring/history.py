@@ -35,10 +35,7 @@ Option: TypeAlias = Surprise | Occurrence
 
 
 class History(tuple[tuple[int, Option], ...]):
-    """The surprises of a run, with the numbers of their steps.
-
-    Printed, it can be passed as `only=`.
-    """
+    """The surprises of a run, with the numbers of their steps; its text is for `only=`."""
 
     __slots__ = ()
 
@@ -85,7 +82,7 @@ class Explored(NamedTuple):
 
 
 class Broken(AssertionError):
-    """A history in which a check fails; printed, it is a table of the history.
+    """A history in which a check fails; its text is a table of the history.
 
     Attributes:
         reason: the message of the check.

@@ -61,7 +61,7 @@ class Machine:
         self.answered = 0
         self.watches = False
         self.answers: list[tuple[Any, Any]] = []
-        for process in self.processes:  # all, because a process that has not begun differs
+        for process in self.processes:  # all now, or equal worlds would be different states
             self.begin(process.root)
 
     def process(self, number: int) -> Process:
@@ -230,7 +230,7 @@ class Machine:
         return known
 
     def beside(self) -> tuple[tuple[int, ...], ...]:
-        """Return the other branches of this process that may be performing a command."""
+        """Return the paths of the other branches that may be performing a command."""
         leaves = self.owner.root.leaves()
         return tuple([one.path for one in leaves if one is not self.current and not one.pending])
 

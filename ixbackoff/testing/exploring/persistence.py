@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Persistent(Generic[T]):
-    """A part of a world with two values, a written and a synced one; a power cut loses the first.
+    """A part of a world with a written and a synced value; a power cut loses the written one.
 
     Change `written` in handlers, call `sync` where the pipeline syncs, and `lose` in `forgets`:
 
@@ -25,7 +25,7 @@ class Persistent(Generic[T]):
         synced: the value after a power cut.
 
     Args:
-        value: the first value of both.
+        value: the initial value of both.
     """
 
     def __init__(self, value: T) -> None:

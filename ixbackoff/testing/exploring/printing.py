@@ -26,20 +26,13 @@ ITEM = 48
 
 
 class TableLine(NamedTuple):
-    """A step of the history, or the waits between two steps.
+    """A step of the history, or the waits between two steps."""
 
-    Attributes:
-        step: the number of the step; empty for waits.
-        who: the name of the program, if there are several.
-        said: the answer or the surprise.
-        strange: whether the step is a surprise.
-    """
-
-    step: str
-    who: str
+    step: str  # the number of the step; empty for waits
+    who: str  # the name of the program, if there are several
     what: str
-    said: str = ""
-    strange: bool = False
+    said: str = ""  # the answer or the surprise
+    strange: bool = False  # whether the step is a surprise
     changed: tuple[str, ...] = ()
 
 
@@ -55,15 +48,16 @@ class StoryWalk(Walk):
     def act(self, machine: Machine, step: int | None, option: Option | None) -> None:
         self.add_waits()
         before, strand, begun = pictured(machine.world), machine.current, len(self.performed)
-        apart = isinstance(option, Occurrence) and option.kind != "pick"
-        what = str(option) if apart else short(strand.command)
+        # An occurrence is a step of its own, except a pick, which answers a command.
+        alone = isinstance(option, Occurrence) and option.kind != "pick"
+        what = str(option) if alone else short(strand.command)
         number = "again" if step is None else str(step)
-        who = "" if apart else self.who(machine)
+        who = "" if alone else self.who(machine)
         try:
             super().act(machine, step, option)
         finally:
-            said = "" if apart or option is None else str(option)
-            if not apart and len(self.performed) > begun:
+            said = "" if alone or option is None else str(option)
+            if not alone and len(self.performed) > begun:
                 said = outcome(option, said, self.performed[begun])
                 self.shown = begun + 1
             changed = differences(before, pictured(machine.world))
@@ -110,6 +104,7 @@ def outcome(option: Option | None, said: str, performed: Performed) -> str:
 
 
 def broken(scope: Scope, history: History, wrong: AssertionError, number: int) -> Broken:
+    """Run the history that ended with `wrong` again, and return the error that shows its table."""
     story = StoryWalk(scope, history)
     try:
         story.run()
@@ -137,18 +132,18 @@ def reason_of(wrong: AssertionError) -> str:
 
 
 def pictured(value: Any, name: str = "", depth: int = NESTED) -> dict[str, str]:
-    """Return the parts of a world as texts, by their places."""
+    """Return the parts of a world as texts, by names such as `shop.charges`."""
     parts = None if depth < 0 else parts_of(value, name)
     if parts is None:
         return {name or "world": short(value, ITEM)}
     picture: dict[str, str] = {}
-    for place, part in parts.items():
-        picture |= pictured(part, place, depth - 1)
+    for path, part in parts.items():
+        picture |= pictured(part, path, depth - 1)
     return picture
 
 
 def parts_of(value: Any, name: str) -> dict[str, Any] | None:
-    """Return the fields or items of a value by their places; `None` to show it whole."""
+    """Return the fields or items of a value by name; `None` to show the value as one text."""
     kind: type[Any] = value.__class__
     if issubclass(kind, dict):
         return {f"{name}[{key_of(key)}]": item for key, item in value.items()}
@@ -167,5 +162,5 @@ def key_of(key: Any) -> str:
 
 
 def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    places = [place for place in before | after if before.get(place) != after.get(place)]
-    return [f"{p}: {before.get(p, 'nothing')} => {after.get(p, 'nothing')}" for p in places]
+    paths = [path for path in before | after if before.get(path) != after.get(path)]
+    return [f"{p}: {before.get(p, 'nothing')} => {after.get(p, 'nothing')}" for p in paths]

@@ -33,8 +33,7 @@ class MemoryJournal(Journal):
 
     Attributes:
         began: the start of the run, in seconds of virtual time.
-        time: the current seconds of virtual time.
-        answers: the outcomes of the commands, by their places.
+        answers: the outcomes of commands, by their places in the journal.
         keys: the hashes of the answers of each strand, by its path.
     """
 

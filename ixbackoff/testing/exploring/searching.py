@@ -47,22 +47,18 @@ class Progress(NamedTuple):
 
 
 class BranchPoint(NamedTuple):
-    """A state before a step in which a surprise can happen.
-
-    Attributes:
-        check: the hash of the state, which has to be the same when the history is run again.
-    """
+    """A state before a step in which a surprise can happen."""
 
     step: int
     options: tuple[Option, ...]
-    check: int
+    check: int  # the hash of the state, which has to be the same when the history is run again
 
 
 Layer = list[tuple[History, list[BranchPoint]]]
 
 
 class Timed(Exception):
-    """A program has asked for the time, so the search starts again, with the time in its states."""
+    """A signal to search again with the time in the states, because a program asks for it."""
 
 
 class SearchWalk(Walk):
@@ -169,7 +165,7 @@ class Search:
             deeper = depth < self.surprises
             longer: Layer = []
             for history, check in histories(layer) if depth else [(History(), 0)]:
-                places = self.one(history, check, deeper)
+                places = self.explore(history, check, deeper)
                 if len(self.found) == self.most:
                     return
                 if places:
@@ -178,7 +174,7 @@ class Search:
                     self.report(depth)
             layer = longer
 
-    def one(self, history: History, check: int, deeper: bool) -> list[BranchPoint]:
+    def explore(self, history: History, check: int, deeper: bool) -> list[BranchPoint]:
         self.histories += 1
         timed = self.scope.timed
         walk = SearchWalk(self, history, check, deeper)

@@ -89,13 +89,7 @@ def lost(failure: Exception = UNAVAILABLE, *, after: float = 0.0) -> Surprise:
     >>> print(lost(TimeoutError(), after=5))
     is done, but answers TimeoutError after 5 s
 
-    Args:
-        failure: as for `fails`.
-        after: as for `fails`.
-
-    Raises:
-        Misuse: as `fails`.
-        ValueError: as `fails`.
+    The arguments and the errors are those of `fails`.
     """
     name = named(failure)
     return Surprise(f"is done, but answers {name}{lasting(after)}", True, failure, seconds(after))
@@ -110,13 +104,7 @@ def late(failure: Exception = ON_ITS_WAY, *, after: float = 0.0) -> Surprise:
     >>> print(late())
     is on its way, but answers TimeoutError
 
-    Args:
-        failure: as for `fails`.
-        after: as for `fails`.
-
-    Raises:
-        Misuse: as `fails`.
-        ValueError: as `fails`.
+    The arguments and the errors are those of `fails`.
     """
     word = f"is on its way, but answers {named(failure)}{lasting(after)}"
     return Surprise(word, False, failure, seconds(after), late=True)

@@ -48,17 +48,17 @@ def carried_out(
     headers = resource.all_headers
     if request.method != "POST" and is_known(request, headers.get("ETag")):
         return Answer(304, headers)
-    well = Answer(200, headers, resource.content)
-    return ranged(request, well) if request.method == "GET" else well
+    whole = Answer(200, headers, resource.content)
+    return ranged(request, whole) if request.method == "GET" else whole
 
 
-def ranged(request: ReceivedRequest, well: Answer) -> Answer:
+def ranged(request: ReceivedRequest, whole: Answer) -> Answer:
     """Return the part of an answer for a request with a range, else the whole answer."""
     asked = ONE_RANGE.fullmatch(request.headers.get("range", ""))
     condition = request.headers.get("if-range")
-    if asked is None or not may_be_ranged(condition, well.headers):
-        return well
-    size = len(well.body)
+    if asked is None or not may_be_ranged(condition, whole.headers):
+        return whole
+    size = len(whole.body)
     first, last = asked.groups()
     if first:
         start, end = int(first), min(int(last or size), size - 1)
@@ -66,8 +66,8 @@ def ranged(request: ReceivedRequest, well: Answer) -> Answer:
         start, end = max(0, size - int(last)), size - 1
     if not start <= end:
         return Answer(416, {"Content-Range": f"bytes */{size}"})
-    headers = {**well.headers, "Content-Range": f"bytes {start}-{end}/{size}"}
-    return Answer(206, headers, well.body[start : end + 1])
+    headers = {**whole.headers, "Content-Range": f"bytes {start}-{end}/{size}"}
+    return Answer(206, headers, whole.body[start : end + 1])
 
 
 def may_be_ranged(condition: str | None, headers: Mapping[str, str]) -> bool:

@@ -16,7 +16,7 @@ from typing import Self
 from .answers import Answer, carried_out
 from .documents import Document
 from .faults import Fault
-from .received import BodyTooLarge, ReceivedRequest, received
+from .received import BodyTooLarge, ReceivedRequest, read_request
 from .wire import Connection
 
 LOOPBACK = "127.0.0.1"
@@ -280,7 +280,7 @@ class Origin:
     def _answer(self, client: socket.socket) -> bool:
         """Answer a request; return whether the connection stays open for another request."""
         try:
-            request = received(client)
+            request = read_request(client)
         except ValueError:
             return False
         except BodyTooLarge:
@@ -290,12 +290,12 @@ class Origin:
             request = replace(request, at=time.monotonic() - self._begin)
             self.requests.append(self._recorded(request))
             fault = self._next_fault(request)
-        connection = Connection(client, request, self, fault is None and request.keeps)
+        connection = Connection(client, request, self, fault is None and request.keep_alive)
         if fault is None:
             connection.send_answer(connection.carry_out())
         else:
             fault.answer(connection)
-        return fault is None and request.keeps
+        return fault is None and request.keep_alive
 
     def _recorded(self, request: ReceivedRequest) -> ReceivedRequest:
         """Return a copy to record; drop the oldest bodies beyond `BODIES_SIZE` in all copies."""

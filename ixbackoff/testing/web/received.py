@@ -47,7 +47,7 @@ class ReceivedRequest:
         return self.target.partition("?")[0]
 
     @property
-    def keeps(self) -> bool:
+    def keep_alive(self) -> bool:
         """True unless the client wants the connection closed after the answer."""
         wanted = self.headers.get("connection", "").lower()
         return self.version != "HTTP/1.0" and "close" not in wanted
@@ -57,7 +57,7 @@ class BodyTooLarge(Exception):
     """The body of a request is larger than `BODY_SIZE`."""
 
 
-def received(client: socket.socket) -> ReceivedRequest:
+def read_request(client: socket.socket) -> ReceivedRequest:
     """Read a request from a connection.
 
     Raises:

@@ -192,7 +192,7 @@ def test_the_retries_of_the_sdk_are_told(sdk: Sdk) -> None:
     assert ended.requests == 9
     client = {"openai": "OpenAI", "groq": "Groq", "anthropic": "Anthropic"}[sdk.library]
     assert ended.told == [
-        f"each try is up to 3 requests, since {sdk.library} tries 3 times inside it "
+        f"each try is up to 3 requests, because {sdk.library} tries 3 times inside it "
         f"(turn it off with {client}(max_retries=0))"
     ]
     assert known.inner(ended.failure) == [known.Inner(sdk.library, 3, f"{client}(max_retries=0)")]

@@ -140,7 +140,7 @@ def test_retries_that_are_seen_are_told_with_their_remedy_until_they_are_off(sdk
     fault, library = next(iter(sdk.seen.items()))
     tries = sdk.requests[fault]
     assert outcome(lambda url: sdk.call(url, own=True), FAULTS[fault]).told == [
-        f"each try is up to {tries} requests, since {library} tries {tries} times inside it "
+        f"each try is up to {tries} requests, because {library} tries {tries} times inside it "
         f"(turn it off with {REMEDIES[library]})"
     ]
     assert outcome(lambda url: sdk.call(url), FAULTS[fault]).told == []
