@@ -92,6 +92,7 @@ class SegmentJournal:
     def load(self) -> None:
         """Read the journal; if it is empty, record the start of the run."""
         ids = [segment_id(self.run, segment) for segment in range(self.number + 1)]
+        steps: list[tuple[int, Entry | None]] = []
         for steps in self.insist(partial(self.host.store.steps_of, ids)).values():
             self.before = frozenset(self.entries)
             found = [self.opened(entry) for _, entry in steps if entry is not None]

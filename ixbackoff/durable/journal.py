@@ -236,7 +236,8 @@ class Line:
 
     def fork(self, command: Together) -> list[tuple[Stream, Line]]:
         """Return the stream and the line of each effect in `all_of`."""
-        ons, again, found = [[*self.ons] for _ in command.effects], self.first_again(), []
+        found: list[tuple[Stream, Line]] = []
+        ons, again = [[*self.ons] for _ in command.effects], self.first_again()
         for number, stream in enumerate(branches(command, ons)):
             origin = f"{self.first_try}/{number}"
             branch = Line(self.journal, f"{self.place}/{number}.", again, origin)

@@ -191,12 +191,13 @@ class Store:
         """
         with self.engine().begin() as connection:
             check_owner(self._client, connection, segment_id(start.run, segment), owner)
+            after = segment_id(start.run, segment + 1)
             following = options_of(start, segment + 1)
             following["delay_seconds"] = 0.0  # by the clock of this machine
             self._client.enqueue_in_transaction(connection, following, *start, segment + 1)
             rows = workflow_table(self._client)
             change = sqlalchemy.update(rows).values(delay_until_epoch_ms=int(due * 1000))
-            connection.execute(change.where(rows.c.workflow_uuid == following["workflow_id"]))
+            connection.execute(change.where(rows.c.workflow_uuid == after))
 
     def enqueue_all(self, starts: Iterable[NewRun]) -> None:
         with self.engine().begin() as connection:
@@ -226,7 +227,9 @@ class Store:
             for ids in batched(runs):
                 asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.attributes)
                 some = connection.execute(asked.where(rows.c.workflow_uuid.in_(ids)))
-                found |= {run: (attributes or {}).get("workflow", "?") for run, attributes in some}
+                for run, attributes in some:
+                    known: dict[str, str] = attributes or {}
+                    found[run] = known.get("workflow", "?")
         return found
 
     def recent(self, limit: int) -> list[str]:
