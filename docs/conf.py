@@ -32,7 +32,7 @@ default_role = "code"
 napoleon_use_ivar = True
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
-autodoc_type_aliases = {"On": "On", "Reason": "Reason"}
+autodoc_type_aliases = {"On": "On", "Reason": "Reason", "Unserved": "Unserved"}
 maximum_signature_line_length = 80
 python_use_unqualified_type_names = True
 nitpick_ignore_regex = [
@@ -41,6 +41,6 @@ nitpick_ignore_regex = [
     ("py:class", r"ixbackoff\._.*"),  # what is private
     (
         "py:class",
-        r".*\.(Sender|ByCommand|Host|Interceptor|Waited|(Async)?Transport)",
+        r".*\.(Sender|ByCommand|Host|Interceptor|Scripting|Unserved|Waited|(Async)?Transport)",
     ),  # what users are given and need not name
 ]

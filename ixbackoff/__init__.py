@@ -63,7 +63,7 @@ from ._words.rungs import (
     reflect,
 )
 from ._words.verdicts import is_transient
-from ._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload
+from ._words.vocabulary import Delay, Download, Log, Now, Pick, Reserve, Standard, Throw, Upload
 from ._writing.attempts import Attempt, CommandOrAttempt, Do, attempt, do
 from ._writing.programs import Program, at
 from .schedules.algebra import Schedule
@@ -135,6 +135,7 @@ __all__ = [
     "Pick",
     "Plan",
     "Program",
+    "Reserve",
     "Rung",
     "Schedule",
     "ServerError",

@@ -80,7 +80,8 @@ def checked_gates(name: str, given: Gate | Sequence[Gate]) -> tuple[Gate, ...]:
     for gate in gates:
         known: object = gate
         if not isinstance(known, Gate):
-            raise Misuse(f"{name}={known!r} is not a gate: give a Limiter(...) or another Gate.")
+            write = "give a Limiter(...) or another Gate, and a Reserve to do(effect).through"
+            raise Misuse(f"{name}={known!r} is not a gate: {write}.")
     return tuple(gates)
 
 
@@ -94,6 +95,11 @@ def deadline_of(limits: Sequence[Limit], now: float) -> float:
 def too_late(turn: float, now: float, until: float) -> Crowded:
     wait, left = turn - now, max(until - now, 0.0)
     return Crowded(wait, f"the turn of a try comes in {wait:g} s, and {left:g} s are left")
+
+
+def out_of_line(wait: float, longest: float) -> Crowded:
+    turn = f"the turn of a try comes in {wait:g} s"
+    return Crowded(wait, f"{turn}, and it stands in line for {longest:g} s at most")
 
 
 def heard(failure: BaseException) -> Exception | None:

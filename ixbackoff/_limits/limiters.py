@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from _thread import RLock  # threading's own; threading itself costs 5 ms to import
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, final
 
 from typing_extensions import override
 
 from .._words.checks import between, inf
-from .._words.failures import Crowded, NotReady, Throttled
+from .._words.failures import NotReady, Throttled
 from .._words.headers import RateLimit, rate_limit
 from .._words.verdicts import asked_for
-from .gate import Gate, too_late
+from .._words.vocabulary import LEAST, MOST, Reserve
+from .deadlines import time_limit
+from .gate import Gate, out_of_line, too_late
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
-LEAST, MOST = 1e-3, 1e9
 SPREAD = 100  # tries in as much time as a pause took, after it
 GROWTH, KEPT = 0.4, 0.7  # the constants of CUBIC, and of botocore's adaptive mode
 SLOWEST, SAMPLE = 0.5, 0.5  # tries per second that learning always allows; seconds
@@ -105,8 +107,7 @@ class Limiter(Gate):
             own = max(self._next, now)
             turn = max(own - self._burst * self._each, self._opens, now)
             if turn - came > self.longest:
-                why = f"the turn of a try comes in {turn - now:g} s, and it stands in line for "
-                raise Crowded(turn - now, f"{why}{self.longest:g} s at most")
+                raise out_of_line(turn - now, self.longest)
             if turn >= until:
                 raise too_late(turn, now, until)
             self._now = now
@@ -121,6 +122,10 @@ class Limiter(Gate):
     def hear(self, failure: Exception | None, now: float, began: float) -> None:
         with self._lock:
             self._now = now
+            if failure is not None:
+                with suppress(Exception):  # of a property
+                    self.answer(failure)
+                    self.answer(getattr(failure, "response", None))
             told, self._told = self._told, None
             if told is not None:
                 self._obey(told, now)
@@ -141,7 +146,8 @@ class Limiter(Gate):
     def learn(self, headers: Mapping[str, str]) -> None:
         """Take what the headers of an answer say: `RateLimit`, `RateLimit-Policy` and older ones.
 
-        It is for a hook of a client whose functions do not return the answer itself.
+        It is for a hook of a client whose functions do not return the answer itself. Answers that
+        are returned, and those in failures, teach the limiter without it.
 
         >>> limiter = Limiter(line=60)
         >>> limiter.learn({"RateLimit": '"minute";r=0;t=30'})
@@ -193,3 +199,19 @@ class Limiter(Gate):
         rate = f"{1 / self._each:g} tries per second" if self._each else "without a rate"
         own = "learns its rate" if self._learning else rate
         return f"<Limiter: {own}, {self.longest:g} s in line at most>"
+
+
+class Turns:
+    """A handler of `Reserve` whose turns are in this object, by name."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._limiters: dict[str, Limiter] = {}
+
+    def __call__(self, reserve: Reserve) -> float:
+        now, left = self._clock(), time_limit()
+        made = Limiter(reserve.tries, per=reserve.per, line=reserve.line, burst=reserve.burst)
+        limiter = self._limiters.setdefault(reserve.name, made)
+        with limiter._lock:  # another program may accept another line
+            limiter.longest = reserve.line
+            return limiter.enter(now, now, inf if left is None else now + left) - now

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .._limits.gate import Gate
 from .._words.commands import Command
-from .._words.vocabulary import WITHOUT_SERVICE, Together
+from .._words.vocabulary import WITHOUT_SERVICE, Reserve, Together
 from .chains import Chain
 from .names import function_name
 from .pieces import folded
@@ -103,8 +103,9 @@ def cost_of_part(part: Any, pieces: list[Cost]) -> Cost:
     commands = summed(piece.commands for piece in pieces)
     seconds: float = sum(piece.seconds for piece in pieces)
     line = sum(piece.line for piece in pieces)
-    if issubclass(kind, Guarded) and isinstance(part.guard, Gate):
-        return Cost(commands, seconds + part.guard.longest, line + part.guard.longest)
+    if issubclass(kind, Guarded) and isinstance(part.guard, Gate | Reserve):
+        longest = part.guard.longest if isinstance(part.guard, Gate) else part.guard.line
+        return Cost(commands, seconds + longest, line + longest)
     if issubclass(kind, Chain | Guarded):
         return Cost(commands, seconds, line)
     if issubclass(kind, Limited):

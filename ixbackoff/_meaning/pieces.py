@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from .._words.vocabulary import Together
+from .._words.vocabulary import Reserve, Together
 from .chains import Chain
 from .steps import Guarded, Limited
 
@@ -16,6 +16,8 @@ def pieces_of(part: Any) -> list[Any]:
     """Return the effects and programs inside `part`, and the functions that make others."""
     if isinstance(part, Together):
         return list(part.effects)
+    if isinstance(part, Guarded) and isinstance(part.guard, Reserve):
+        return [part.guard, part.chain]
     if isinstance(part, Limited | Guarded):
         return [part.chain]
     if isinstance(part, Chain):

@@ -56,6 +56,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
     position = 0
     now: Any = None
     read_at: dict[float, int] = {}  # by time: the index in `log` where the clock was first read
+    unlogged: list[BaseException | None] = []  # the outcomes of commands of a gate
     answer: Any = None
     failure: BaseException | None = None
     try:
@@ -82,6 +83,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                         answer = yield CLOCK
                 except BaseException as error:
                     failure = error
+                unlogged.append(failure)
                 position -= 1
             elif position < len(log):
                 entry = log[position]
@@ -107,17 +109,23 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
     except StopIteration as end:
         return end.value
     except Exception as error:
-        del log[_failed_at(error, log, read_at) :]
+        del log[_failed_at(error, log, read_at, unlogged) :]
         raise
     finally:
-        del log, failure  # break the cycle of exception, traceback and this frame
+        del log, failure, unlogged  # break the cycle of exception, traceback and this frame
 
 
-def _failed_at(error: BaseException, log: list[Entry], read_at: dict[float, int]) -> int:
+def _failed_at(
+    error: BaseException,
+    log: list[Entry],
+    read_at: dict[float, int],
+    unlogged: list[BaseException | None],
+) -> int:
     """Return the index in `log` of the command whose failure or lateness caused `error`.
 
     Without one, the attempt has rejected an answer, presumably the last one that is a failure or
-    not `None`: return its index, or 0. For `CircuitOpen` and `Crowded`, return the end of `log`.
+    not `None`: return its index, or 0. For `CircuitOpen`, and for what a gate raised, return the
+    end of `log`.
     """
     cause: BaseException | None = error
     seen: set[int] = set()
@@ -126,7 +134,7 @@ def _failed_at(error: BaseException, log: list[Entry], read_at: dict[float, int]
         for index in range(len(log) - 1, -1, -1):
             if log[index].failure is cause:
                 return index
-        if isinstance(cause, CircuitOpen | Crowded):  # no command was issued
+        if isinstance(cause, CircuitOpen | Crowded) or any(cause is one for one in unlogged):
             return len(log)
         if isinstance(cause, DeadlineExceeded) and cause.refused in read_at:
             return read_at[cause.refused]

@@ -20,7 +20,16 @@ from .._words.commands import Command, Handlers, Misuse, Stream
 from .._words.failures import Crowded, Predicate
 from .._words.rungs import ENDLESS
 from .._words.verdicts import chooses
-from .._words.vocabulary import CLOCK, IN_PASSAGE, PASSAGE, WITHOUT_SERVICE, Delay, Refused, in_line
+from .._words.vocabulary import (
+    CLOCK,
+    IN_PASSAGE,
+    PASSAGE,
+    WITHOUT_SERVICE,
+    Delay,
+    Refused,
+    Reserve,
+    in_line,
+)
 from ..schedules.algebra import Schedule, check_schedule
 from ..schedules.timings import After
 from .chains import Chain, Ladder, Step, chain
@@ -445,7 +454,7 @@ def performed(effect: Any, place: Place) -> Asked:
         task = attempted(effect.chain, inside)
         return Enter(limited(Enter(task), effect.seconds, inside))
     if kind is Guarded:
-        passing = guarded if effect.guard.__class__ is CircuitBreaker else through
+        passing: Any = PASSING.get(effect.guard.__class__, through)
         return Enter(passing(effect.chain, effect.guard, inside))
     return Enter(fresh(iter(effect), kind))
 
@@ -693,6 +702,32 @@ def through(effect: Any, gate: Gate, inside: InAttempt) -> Task:
         elif turn is not None:
             gate.leave(now)
         outcome = None  # break the cycle of exception, traceback and this frame
+
+
+def reserved(effect: Any, reserve: Reserve, inside: InAttempt) -> Task:
+    """Reserve a turn, stand in line for it, and perform `effect`."""
+    replays = inside.ons is not None
+    now = yield PASSAGE if replays else CLOCK
+    line: Delay | None = None
+    try:
+        if now is not None and (seconds := (yield reserve)) > 0:
+            until = deadline_of(inside.limits, now)
+            if now + seconds >= until:  # a handler may ignore the deadline
+                raise too_late(now + seconds, now, until)
+            line = in_line(seconds)
+            yield line
+    except (Exception, Expired) as error:  # a journal has it in place of the unrecorded command
+        if replays and not isinstance(error, Misuse):
+            yield Refused(error.limit.exceeded(None) if isinstance(error, Expired) else error)
+        raise
+    finally:
+        if line is not None:
+            line._run = None  # no attempt can issue it again
+    return (yield performed(effect, inside))
+
+
+PASSING: Mapping[type, Any] = {CircuitBreaker: guarded, Reserve: reserved}
+"""The way through a guard; it is `through` for all other classes."""
 
 
 def without_expired(outcome: BaseException | None) -> BaseException | None:

@@ -18,7 +18,7 @@ from .._limits.gate import Gate
 from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
 from .._words.failures import Predicate
 from .._words.rungs import ENDLESS, name_of, position
-from .._words.vocabulary import Delay
+from .._words.vocabulary import Delay, Reserve
 from .chains import Chain, Ladder, Position, Step, check_end, check_start
 from .defaults import USUAL
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Function: TypeAlias = Callable[..., Any]
 
 
-Guard: TypeAlias = CircuitBreaker | Gate
+Guard: TypeAlias = CircuitBreaker | Gate | Reserve
 
 
 class Limited:
@@ -289,7 +289,7 @@ def _one_down(rung: Position, step: str) -> Position:
 def checked_effect(effect: Any) -> Any:
     kind: type = effect.__class__
     if issubclass(kind, Command) and kind is not Delay:
-        return effect
+        return effect if kind is not Reserve else iter(effect)  # which raises Misuse
     if issubclass(kind, EFFECTS) and not issubclass(kind, Ladder):
         return effect
     if isinstance(effect, Delay):

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from functools import lru_cache
-from typing import Any, Never, Self, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Never, Self, TypeAlias, final
 
+from .checks import between
 from .commands import Command, Misuse
 from .reasons import Reason
 from .texts import printable
+
+if TYPE_CHECKING:
+    from datetime import timedelta
 
 INFO = 20  # logging.INFO; logging itself costs 16 ms to import
 
@@ -194,11 +198,6 @@ def in_line(seconds: float) -> Delay:
     return delay(seconds, 0, None, LINE)
 
 
-def stands(command: Command[Any]) -> bool:
-    """Return whether a command is the wait of a try that stands in line at a gate."""
-    return isinstance(command, Delay) and not command._rung
-
-
 class Now(Command[float]):
     """A reading of the interpreter's clock, in seconds that never decrease (`time.monotonic`).
 
@@ -232,6 +231,61 @@ class Refused(Command[None]):
 
     def __init__(self, refusal: Exception) -> None:
         self.refusal = refusal
+
+
+LEAST, MOST = 1e-3, 1e9
+"""The bounds of the numbers of a limiter and of a `Reserve`."""
+
+
+class Reserve(Command[float]):
+    """A turn at a service that many processes ask: at most `tries` in `per` seconds, for all.
+
+    `do(effect).through(Reserve(...))` issues it before each try, which then stands in line for the
+    seconds of the answer, or fails with `Crowded` at once, as with a `Limiter`. The handler decides
+    where the turns are: see `turns_in_redis` and others in `ixbackoff.live`.
+
+    >>> from ixbackoff import N0, Call, at, call, do
+    >>> from ixbackoff.testing import Virtual, always
+    >>> page = do(call(str, "page")).through(Reserve("api", 2, line=5))
+    >>> world = Virtual(Call.handled_by(always("page")))
+    >>> at(N0).do(page).do(page).do(page).run(world.interpreter), world.lines
+    ('page', [0.5, 0.5])
+
+    Args:
+        name: the name of the service. All that reserve by one name have to give the same rate. The
+            other arguments are those of `Limiter`, with the same bounds.
+
+    Raises:
+        ValueError: a number is out of bounds.
+    """
+
+    __slots__ = ("name", "tries", "per", "line", "burst")
+
+    def __init__(
+        self,
+        name: str,
+        tries: float,
+        *,
+        per: float | timedelta = 1,
+        line: float | timedelta,
+        burst: int = 1,
+    ) -> None:
+        self.name = name
+        self.tries = between("tries", tries, LEAST, MOST, "tries")
+        self.per = between("per", per, LEAST, MOST, "seconds")
+        self.line = between("line", line, 0, MOST, "seconds")
+        self.burst = int(between("burst", burst, 1, MOST, "tries"))
+
+    def __iter__(self) -> Generator[Self, Any, float]:
+        raise Misuse("A turn is reserved for an effect: write do(effect).through(Reserve(...)).")
+
+
+def stands(command: Command[Any]) -> bool:
+    """Return whether `command` is one of a try in line, which no journal records.
+
+    After a crash its turn may be over: the try reserves another one.
+    """
+    return isinstance(command, Reserve) or (isinstance(command, Delay) and not command._rung)
 
 
 class Pick(Command[int]):

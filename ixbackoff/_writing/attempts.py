@@ -15,6 +15,7 @@ from typing import (
     TypeAlias,
     TypeVar,
     final,
+    overload,
 )
 
 from .._limits.breakers import CircuitBreaker, checked_breaker
@@ -35,7 +36,7 @@ from .._meaning.steps import (
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, predicate
 from .._words.verdicts import is_transient
-from .._words.vocabulary import Delay, Now
+from .._words.vocabulary import Delay, Now, Reserve
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -170,8 +171,14 @@ class Attempt(Chain, Generic[E_co, A_co]):
         """
         return extended(None, DoStep(Guarded(self, checked_breaker("guarded", breaker))))
 
-    def through(self, gate: Gate) -> Attempt[E_co | Now | Delay, A_co]:
+    @overload
+    def through(self, gate: Gate) -> Attempt[E_co | Now | Delay, A_co]: ...
+    @overload
+    def through(self, gate: Reserve) -> Attempt[E_co | Now | Delay | Reserve, A_co]: ...
+    def through(self, gate: Gate | Reserve) -> Attempt[Any, A_co]:
         """Let each try go through a gate, such as a `Limiter`, and stand in line there.
+
+        With a `Reserve` the turns are those of all processes, and its handler knows where they are.
 
         What is written last is outermost. So `.limit(5).through(gate)` limits the try without its
         time in line, and `.through(gate).limit(5)` limits both together.
@@ -184,10 +191,10 @@ class Attempt(Chain, Generic[E_co, A_co]):
         ('page', 0.2)
 
         Raises:
-            Misuse: `gate` is not a `Gate`.
+            Misuse: `gate` is neither a `Gate` nor a `Reserve`.
         """
-        (checked,) = checked_gates("through", (gate,))
-        return extended(None, DoStep(Guarded(self, checked)))
+        guard = gate if isinstance(gate, Reserve) else checked_gates("through", (gate,))[0]
+        return extended(None, DoStep(Guarded(self, guard)))
 
     def __repr__(self) -> str:
         return f"<Attempt of {counted(len(self.steps()))}>"

@@ -13,7 +13,7 @@ from .._running.together import branches
 from .._words.commands import Command, Stream
 from .._words.failures import Predicate
 from .._words.reasons import Reason
-from .._words.vocabulary import CLOCK, Delay, Passage, Refused, Together
+from .._words.vocabulary import CLOCK, Delay, Passage, Refused, Together, stands
 from .digests import DIGITS, CommandDigest, digest_of
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class Line:
         if command is CLOCK or isinstance(command, Passage):
             return
         self.digest = digest_of(command)
-        if isinstance(command, Delay | Refused):
+        if stands(command) or isinstance(command, Delay | Refused):
             return
         run = self.run
         if run is not None:
@@ -234,10 +234,10 @@ class Line:
         """The name of the current command, the same in all tries of a step."""
         return f"{self.origin}.{self.tried.count(self.digest.digest)}"
 
-    def fork(self, command: Together) -> list[tuple[Stream, Line]]:
+    def fork(self, command: Together, again: bool) -> list[tuple[Stream, Line]]:
         """Return the stream and the line of each effect in `all_of`."""
         found: list[tuple[Stream, Line]] = []
-        ons, again = [[*self.ons] for _ in command.effects], self.first_again()
+        ons = [[*self.ons] for _ in command.effects]
         for number, stream in enumerate(branches(command, ons)):
             origin = f"{self.first_try}/{number}"
             branch = Line(self.journal, f"{self.place}/{number}.", again, origin)
@@ -245,12 +245,12 @@ class Line:
             found.append((stream, branch))
         return found
 
-    def current(self) -> CurrentCommand:
+    def current(self, again: bool) -> CurrentCommand:
         """Return the current command, as its handler sees it."""
         run, seed = self.journal.run, self.journal.seed
         text = f"{seed} {self.first_try} {self.digest.kind} {self.digest.digest}"
         key = hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
-        return CurrentCommand(f"{run}:{key}", self.first_again(), f"{run}:{self.place}")
+        return CurrentCommand(f"{run}:{key}", again, f"{run}:{self.place}")
 
     def next(self) -> None:
         self.index += 1

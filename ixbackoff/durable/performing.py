@@ -54,7 +54,6 @@ from .codec import JSON, decode, encode, encode_failure, shown
 from .journal import (
     CURRENT,
     Cancelled,
-    CurrentCommand,
     Entry,
     Journal,
     Line,
@@ -244,7 +243,7 @@ class Performer:
         kind: type = command.__class__
         if kind is Delay or (kind is Together and Together not in self.handlers):
             return False
-        return kind in (Now, Refused) or self.threads
+        return kind in (Now, Refused) or (self.threads and not stands(command))
 
     async def in_a_row(self, command: Any, stream: Stream, line: Line) -> Reached:
         """Perform a command and its successors in one thread, until one has to be awaited."""
@@ -260,7 +259,8 @@ class Performer:
         if self.over is not None or self.journal.closing:
             raise RunLost
         try:
-            return opened(self.keep_here(line, self.outcome(command, line)), line)
+            make = self.outcome(command, line, line.first_again())
+            return opened(self.keep_here(line, make), line)
         except Cancelled:
             self.cancelled = True
             raise
@@ -288,16 +288,26 @@ class Performer:
 
     async def recorded(self, command: Any, line: Line) -> Any:
         if stands(command):
-            return await awaitable()(min(command.seconds, LONGEST_SLEEP))
+            return await self.stood(command, line)
+        again = line.first_again()
         if command.__class__ is Delay:
-            line.first_again()
             return await self.waited(command, line)
         if command.__class__ is Together and Together not in self.handlers:
-            return await self.together(command, line)
+            return await self.together(command, line, again)
         if self.blocks(command):
-            entry = await self.keep_in_thread(line, self.outcome(command, line))
+            entry = await self.keep_in_thread(line, self.outcome(command, line, again))
         else:
-            entry = await self.keep_async(line, self.outcome_async(command, line))
+            entry = await self.keep_async(line, self.outcome_async(command, line, again))
+        return opened(entry, line)
+
+    async def stood(self, command: Any, line: Line) -> Any:
+        """Perform a command of a try in line, which is not recorded."""
+        if command.__class__ is Delay:
+            return await awaitable()(min(command.seconds, LONGEST_SLEEP))
+        if self.threads:
+            entry = await self.journal.in_thread(self.outcome(command, line, False))
+        else:
+            entry = await self.outcome_async(command, line, False)()
         return opened(entry, line)
 
     async def keep_async(self, line: Line, make: MakeAsync) -> Entry:
@@ -362,13 +372,13 @@ class Performer:
         kind: type = command.__class__
         return self.handlers.get(kind) or inherited(self.handlers, kind)
 
-    def outcome(self, command: Any, line: Line, current: CurrentCommand | None = None) -> Make:
+    def outcome(self, command: Any, line: Line, again: bool) -> Make:
         """Return a function that calls the handler of a command, and makes the entry."""
-        current = current or line.current()
         if command.__class__ is Now:
             return lambda: line.entry(a=self.journal.now())
         if command.__class__ is Refused:
             return lambda: failed(line, command.refusal)
+        current = line.current(again)
         handler = self.handler(command)
 
         def make() -> Entry:
@@ -389,14 +399,14 @@ class Performer:
 
         return make
 
-    def outcome_async(self, command: Any, line: Line) -> MakeAsync:
+    def outcome_async(self, command: Any, line: Line, again: bool) -> MakeAsync:
         """Return a function as `outcome` does, for a handler that may be awaited."""
-        current = line.current()
+        current = line.current(again)
         handler = self.handler(command)
 
         async def make() -> Entry:
             if handler.__class__ is not Awaited:
-                return self.outcome(command, line, current)()
+                return self.outcome(command, line, again)()
             token = CURRENT.set(current)
             cancelled = cancelled_since(current_task())
             try:
@@ -416,11 +426,11 @@ class Performer:
 
         return make
 
-    async def together(self, command: Together, line: Line) -> Any:
+    async def together(self, command: Together, line: Line, again: bool) -> Any:
         """Perform effects concurrently, each with its own entries."""
         observed = events_of_parts()
         effects: list[tuple[Stream, Line]] = []
-        for stream, branch in line.fork(command):
+        for stream, branch in line.fork(command, again):
             effects.append((observed(self.replayed(stream, branch)), branch))
         try:
             entry = line.entry(a=await self.all_answered(effects))

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
 from .._limits.budgets import RetryBudget
+from .._limits.limiters import Turns
 from .._meaning.chains import Ladder
 from .._running.traces import Performed
 from .._words.commands import Command, Handlers, Interpreter, Misuse
 from .._words.rungs import name_of
-from .._words.vocabulary import Log, Now, Pick, Throw, throw
+from .._words.vocabulary import Log, Now, Pick, Reserve, Throw, throw
 from .event_queue import Events
 from .outcomes import Tally
 from .services.service import Serving
@@ -86,6 +87,7 @@ def standard(events: Events) -> Handlers:
         Log.handled_by(lambda _: None)
         | Now.handled_by(lambda _: events.now)
         | Pick.handled_by(lambda command: events.random.randrange(command.count))
+        | Reserve.handled_by(Turns(lambda: events.now))
     )
     return {**known._handlers, Throw: throw}
 

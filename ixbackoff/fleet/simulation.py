@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
@@ -18,7 +18,7 @@ from .._meaning.steps import Guard, Guarded
 from .._words.checks import above_zero
 from .._words.commands import Misuse
 from .._words.rungs import Nat, Z
-from .._words.vocabulary import Delay, Log, Now, Pick, Throw
+from .._words.vocabulary import Delay, Log, Now, Pick, Reserve, Throw
 from .._writing.programs import Program
 from ..schedules.timings import Timing
 from .outcomes import Outcome, Second
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 E = TypeVar("E")
 I = TypeVar("I", bound=Nat)  # noqa: E741
+
+Unserved: TypeAlias = Delay | Log | Now | Pick | Reserve | Throw
+"""The commands that need no service."""
 
 
 class Outage(NamedTuple):
@@ -53,8 +56,7 @@ class Outage(NamedTuple):
 
 
 def simulate(
-    program: Program[I, Z, A, E | Delay | Log | Now | Pick | Throw]
-    | Callable[[int], Program[I, Z, A, E | Delay | Log | Now | Pick | Throw]],
+    program: Program[I, Z, A, E | Unserved] | Callable[[int], Program[I, Z, A, E | Unserved]],
     services: Served[E],
     *,
     clients: int | None = None,
@@ -86,7 +88,8 @@ def simulate(
 
     Args:
         program: the program, or a function from the number of a client to its program.
-        services: the services of its commands; `Delay`, `Log`, `Now`, `Pick` and `Throw` need none.
+        services: the services of its commands; `Delay`, `Log`, `Now`, `Pick`, `Reserve` and `Throw`
+            need none.
         clients: the number of clients, from the beginning to the end.
         arrivals: instead of `clients`, the mean number of clients that arrive per second, at random
             times and each for one run.
@@ -147,8 +150,7 @@ def simulate(
 
 
 def simulate_many(
-    program: Program[I, Z, A, E | Delay | Log | Now | Pick | Throw]
-    | Callable[[int], Program[I, Z, A, E | Delay | Log | Now | Pick | Throw]],
+    program: Program[I, Z, A, E | Unserved] | Callable[[int], Program[I, Z, A, E | Unserved]],
     services: Served[E],
     *,
     seeds: int | Iterable[int] = SEEDS,
@@ -197,7 +199,8 @@ def simulate_many(
     """
     given: object = program
     if isinstance(given, Ladder):
-        inside = [part.guard for part in parts(given) if isinstance(part, Guarded)]
+        guards = [part.guard for part in parts(given) if isinstance(part, Guarded)]
+        inside = [guard for guard in guards if not isinstance(guard, Reserve)]
         shared = given._defaults.budget, *(guards_of(given._defaults) or ()), *inside
         refuse_shared("The program", *shared)
     for name, make in ("budget", budget), ("breaker", breaker):

@@ -12,6 +12,13 @@ from .errors import RedirectError, StoreError, TooLarge
 from .interpreters import live, live_async
 from .limits import Deadline, Limits
 from .stores import s3_store, store_of
+from .turns import (
+    turns,
+    turns_in_postgresql,
+    turns_in_postgresql_async,
+    turns_in_redis,
+    turns_in_redis_async,
+)
 
 __all__ = [
     "Connections",
@@ -26,6 +33,11 @@ __all__ = [
     "response_headers_async",
     "s3_store",
     "store_of",
+    "turns",
+    "turns_in_postgresql",
+    "turns_in_postgresql_async",
+    "turns_in_redis",
+    "turns_in_redis_async",
 ]
 
 explain_arguments(globals(), ("live", "live_async", "Limits", "Connections"))

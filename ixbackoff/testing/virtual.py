@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 from .._limits.deadlines import time_limit
+from .._limits.limiters import Turns
 from .._meaning.chains import Ladder
 from .._running.command_loops import answered, answered_async
 from .._running.traces import Performed
@@ -22,7 +23,7 @@ from .._words.commands import (
     interpreter_of,
     join_tables,
 )
-from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Throw, Together, throw
+from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Reserve, Throw, Together, throw
 from .concurrency import interleaved
 from .scripts import DelayedAnswer, Unscripted, given_by
 
@@ -30,7 +31,7 @@ __tracebackhide__ = True
 
 E = TypeVar("E")
 
-Known: TypeAlias = Delay | Log | Throw | Now | Pick
+Known: TypeAlias = Delay | Log | Throw | Now | Pick | Reserve
 """The commands that need no script."""
 
 SHOWN = 20
@@ -86,6 +87,7 @@ class World(Generic[E]):
         self.trace: list[Performed] = []
         self._scripts = scripts._handlers
         self._missed: Unscripted | None = None
+        self._turns = Turns(lambda: self.now)
 
     @property
     def commands(self) -> list[Command[Any]]:
@@ -175,6 +177,7 @@ class World(Generic[E]):
             | Throw.handled_by(throw)
             | Now.handled_by(lambda _: self.now)
             | Pick.handled_by(lambda _: 0)
+            | Reserve.handled_by(self._turns)
         )
         return {AnyCommand: _missed} | known._handlers
 

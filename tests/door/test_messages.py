@@ -54,6 +54,11 @@ OF_EACH = [
         "with arguments: (Interpreter[Delay], schedule=None, within=Literal['5'])",
         "not-seconds",
     ),
+    (  # Call[Any] answers Call[int], and only Reserve is missing
+        'Argument 1 to "run" of "Program" has incompatible type "Interpreter[Delay | Call[Any]]"; '
+        'expected "Interpreter[Call[int] | Delay | Reserve]"',
+        "no-handler",
+    ),
     (
         'Value of type variable "T" of "stream" of "Backoff" cannot be "int"',
         "wrong-arguments",

@@ -14,10 +14,12 @@ from typing_extensions import override
 
 from ixbackoff import (
     N0,
+    N1,
     N2,
     N3,
     CircuitBreaker,
     Crowded,
+    DeadlineExceeded,
     Delay,
     Gate,
     Interpreter,
@@ -25,6 +27,7 @@ from ixbackoff import (
     Misuse,
     NotReady,
     Program,
+    Reserve,
     ServerError,
     Z,
     all_of,
@@ -33,7 +36,7 @@ from ixbackoff import (
 )
 from ixbackoff._meaning.defaults import Defaults
 from ixbackoff.durable import durable
-from ixbackoff.live import live
+from ixbackoff.live import live, live_async
 from ixbackoff.testing import exploring
 
 from ..support.durable.journals import Memory, durably
@@ -141,6 +144,104 @@ def test_a_run_ends_alike_wherever_its_process_died(
     for length in range(len(journal.kept)):
         _, partial = run(journal.kept[:length])  # no divergence
         assert partial.kept[:length] == journal.kept[:length]
+
+
+class Turns:
+    """A handler of `Reserve`, whose answers are a script, and then 0."""
+
+    def __init__(self, *script: float | Exception) -> None:
+        self.script = list(script)
+        self.asked = 0
+
+    def __call__(self, _: Reserve) -> float:
+        self.asked += 1
+        outcome = self.script.pop(0) if self.script else 0.0
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+
+RESERVE = Reserve("api", 10, line=5)
+
+
+def in_turn() -> Program[Any, Z, Any, Any]:
+    first, second = do(Ask("a")).through(RESERVE), do(Ask("b")).through(RESERVE)
+    return at(N2).retry(first.then(lambda _: second))
+
+
+class TestReserve:
+    def test_a_turn_is_not_recorded_and_a_crash_reserves_another(self) -> None:
+        journal, turns = Memory(), Turns(0.01, 0.01)
+        durably(in_turn(), Service([]).interpreter | Reserve.handled_by(turns), Defaults(), journal)
+        assert [json.loads(entry)["c"][0] for entry in journal.kept] == ["Ask", "Ask"]
+        again, after = Turns(), Memory(journal.kept[:1])
+        durably(in_turn(), Service([]).interpreter | Reserve.handled_by(again), Defaults(), after)
+        assert (turns.asked, again.asked) == (2, 1)
+
+    @pytest.mark.parametrize("failure", [Crowded(1), ConnectionError("no database")])
+    @pytest.mark.parametrize("length", range(5))
+    def test_a_turn_that_was_not_given_is_recorded(self, failure: Exception, length: int) -> None:
+        def run(turns: Turns, kept: list[str]) -> Memory:
+            journal = Memory(kept)
+            handlers = Service([]).interpreter | Reserve.handled_by(turns)
+            assert durably(in_turn(), handlers, Defaults(), journal) == 1
+            return journal
+
+        journal = run(Turns(0.0, failure), [])
+        kinds = [json.loads(entry).get("c", ["waited"])[0] for entry in journal.kept]
+        assert kinds == ["Ask", "Refused", "Delay", "waited", "Ask", "Ask"]
+        again = Turns()
+        assert run(again, journal.kept[:length]).kept[:length] == journal.kept[:length]
+        assert again.asked == [2, 1, 2, 2, 2][length]
+
+    def test_a_missing_handler_is_not_recorded(self) -> None:
+        journal = Memory()
+        with pytest.raises(Misuse, match="No handler for Reserve"):
+            durably(in_turn(), Service([]).interpreter, Defaults(), journal)
+        assert journal.kept == []
+
+    def test_a_deadline_while_the_turn_is_asked_for_is_recorded(self) -> None:
+        class Slow(Turns):
+            def __call__(self, _: Reserve) -> float:
+                journal.time += 9
+                raise TimeoutError("the database is slow")
+
+        program = at(N1).retry(do(Ask("a")).through(RESERVE).limit(5))
+        journal = Memory()
+        handlers = Service([]).interpreter | Reserve.handled_by(Slow())
+        with pytest.raises(DeadlineExceeded):
+            durably(program, handlers, Defaults(), journal)
+        kinds = [json.loads(entry).get("c", ["waited"])[0] for entry in journal.kept]
+        assert kinds == ["Refused", "Delay", "waited", "Refused"]
+        for length in range(1, 4):
+            after = Memory(journal.kept[:length])
+            turns = Turns()
+            handlers = Service([]).interpreter | Reserve.handled_by(turns)
+            assert durably(program, handlers, Defaults(), after) == 1
+            assert turns.asked == 1
+
+    def test_an_async_handler_and_concurrent_effects(self) -> None:
+        async def turn(reserve: Reserve) -> float:
+            await asyncio.sleep(0)
+            return 0.001
+
+        both = all_of(do(Ask("a")).through(RESERVE), do(Ask("bc")).through(RESERVE))
+        journal = Memory()
+        handlers = live_async() | Ask.handled_by(Service([])) | Reserve.awaited_by(turn)
+        assert durably(at(N0).do(both), handlers, Defaults(), journal) == (1, 2)
+
+    def test_a_resumed_attempt_keeps_what_was_answered(self) -> None:
+        service, turns = Service([]), Turns(0.0, ConnectionError("no database"))
+        asked = do(Ask("a")).then(lambda _: do(Ask("b")).through(RESERVE))
+        asked = asked.then(lambda _: do(Ask("c")).through(RESERVE))
+        journal = Memory()
+        handlers = service.interpreter | Reserve.handled_by(turns)
+        durably(at(N2).resume(asked), handlers, Defaults(), journal)
+        assert (service.asked, turns.asked) == (["a", "b", "c"], 3)
+        service.asked.clear()
+        for length in range(len(journal.kept)):
+            handlers = service.interpreter | Reserve.handled_by(Turns())
+            durably(at(N2).resume(asked), handlers, Defaults(), Memory(journal.kept[:length]))
 
 
 def test_a_deadline_reads_the_same_times_again() -> None:

@@ -17,6 +17,7 @@ from ixbackoff import (
     Log,
     Now,
     Program,
+    Reserve,
     Throttle,
     Z,
     at,
@@ -42,6 +43,9 @@ assert_type(at(N3).retry(gated), Program[N3, Z, None, Download | Now | Delay])
 assert_type(at(N0).do(gated), Program[N0, N0, None, Download | Now | Delay])
 assert_type(learning, Limiter)
 gated.through(throttle).limit(5)
+reserved = do(Download("http://localhost/a", "a")).through(Reserve("api", 10, line=5))
+assert_type(reserved, Attempt[Download | Now | Delay | Reserve, None])
+assert_type(at(N0).do(reserved), Program[N0, N0, None, Download | Now | Delay | Reserve])
 
 
 @backoff(N3, through=limiter)
@@ -60,3 +64,8 @@ def run(interpreter: Interpreter[Log | Now | Delay], gate: Gate | None) -> None:
 
 async def run_async(interpreter: Interpreter[Log | Now | Delay], gates: list[Gate]) -> None:
     await at(N3).do(Log("second")).end().run_async(interpreter, through=gates)
+
+
+def run_reserved(interpreter: Interpreter[Download | Now | Delay | Reserve]) -> None:
+    at(N3).retry(reserved.through(limiter)).run(interpreter)
+    at(N3).retry(gated).run(interpreter)

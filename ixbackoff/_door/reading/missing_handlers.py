@@ -51,7 +51,8 @@ def no_interpreter(given: str, method: str = "") -> Explanation:
 def unanswered(row: str, wanted: str) -> Explanation | None:
     """Name the commands of a program that have no handler."""
     answered = members(row)
-    missing = [one for one in members(wanted) if one not in answered and "omitted" not in one]
+    others = [one for one in members(wanted) if f"{split(one).name}[Any]" not in answered]
+    missing = [one for one in others if one not in answered and "omitted" not in one]
     if not missing:
         return None
     heads = {split(one).name for one in answered}

@@ -270,7 +270,7 @@ class Machine:
         """Perform a command, and drop its outcome."""
         handler = self.handler_of(command.__class__)
         if strand is not None and strand.owner.recording:
-            handler = within(strand.line.current(), handler)
+            handler = within(strand.line.current(strand.line.first_again()), handler)
         try:
             handler(command)
         except (AssertionError, Misuse):
@@ -287,7 +287,7 @@ class Machine:
         if strand.now < self.now:
             strand.now = self.now
         at = self.now = strand.now
-        current = strand.line.current() if owner.recording else None
+        current = strand.line.current(strand.line.first_again()) if owner.recording else None
         answer: Any = None
         failure: Exception | None = None
         self.passed = 0

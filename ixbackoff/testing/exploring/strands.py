@@ -116,7 +116,9 @@ class Strand:
         owner, line = self.owner, self.line
         performer = owner.performer
         self.branches = []
-        for number, (stream, path) in enumerate(self.context.run(line.fork, command)):
+        for number, (stream, path) in enumerate(
+            self.context.run(line.fork, command, line.first_again())
+        ):
             replayed = stream if performer is None else performer.replayed(stream, path)
             branch = Strand(owner, replayed, path, self.context.copy(), self)
             branch.path = (*self.path, number + 1)

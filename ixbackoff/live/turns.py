@@ -1,0 +1,151 @@
+"""Handlers of `Reserve`: the turns of one process, and those of many, in Redis or PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager as AsyncContextManager
+from contextlib import AbstractContextManager as ContextManager
+from typing import Any, Protocol
+
+from .._limits.deadlines import time_limit
+from .._limits.gate import out_of_line, too_late
+from .._limits.limiters import Turns
+from .._running.eventloops import now
+from .._words.commands import AsyncInterpreter, Interpreter
+from .._words.vocabulary import Reserve
+
+KEY = "ixbackoff:turns:"
+SCRIPT = """
+local time = redis.call("TIME")
+local now = time[1] + time[2] / 1e6
+local each, ahead, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local own = math.max(tonumber(redis.call("GET", KEYS[1]) or now), now)
+local wait = math.max(own - ahead - now, 0)
+if wait <= longest then
+  local kept = math.max(math.ceil((own + each - now) * 1000), 1)
+  redis.call("SET", KEYS[1], string.format("%.17g", own + each), "PX", kept)
+end
+return string.format("%.17g", wait)
+"""
+
+NOW = "extract(epoch FROM clock_timestamp())::float8"
+TURN = f"""
+WITH turn AS (
+  INSERT INTO ixbackoff_turns AS old (name, next) VALUES (%(name)s, {NOW} + %(each)s)
+  ON CONFLICT (name) DO UPDATE SET next = greatest(old.next, {NOW}) + %(each)s
+  WHERE old.next - %(ahead)s - {NOW} <= %(longest)s
+  RETURNING greatest(next - %(each)s - %(ahead)s - {NOW}, 0) AS wait
+), refused AS (
+  SELECT greatest(next - %(ahead)s - {NOW}, %(longest)s + 1e-6) AS wait
+  FROM ixbackoff_turns WHERE name = %(name)s
+)
+SELECT coalesce((SELECT wait FROM turn), (SELECT wait FROM refused), %(longest)s + 1e-6)
+"""  # noqa: S608
+
+
+class Scripting(Protocol):
+    """A client of Redis, such as `redis.Redis`, as far as it is needed."""
+
+    def register_script(self, script: Any) -> Any: ...
+
+
+def turns() -> Interpreter[Reserve]:
+    """Make a handler of `Reserve` whose turns are in this handler: for one process.
+
+    >>> from ixbackoff import N0, Reserve, at, call, do
+    >>> from ixbackoff.live import live, turns
+    >>> page = do(call(len, "page")).through(Reserve("api", 100, line=5))
+    >>> at(N0).do(page).run(live() | turns())
+    4
+    """
+    return Reserve.handled_by(Turns(now))
+
+
+def turns_in_redis(client: Scripting) -> Interpreter[Reserve]:
+    """Make a handler of `Reserve` whose turns are in Redis, 5 or later, by the server's clock.
+
+    A failure of Redis fails the try. The key `ixbackoff:turns:{name}` lasts until the last turn.
+
+    >>> import redis
+    >>> interpreter = turns_in_redis(redis.Redis("localhost", socket_timeout=5))
+    """
+    ask = client.register_script(SCRIPT)
+
+    def handler(reserve: Reserve) -> float:
+        name, *given = question(reserve).values()
+        return turn(reserve, given[-1], ask([KEY + name], given))
+
+    return Reserve.handled_by(handler)
+
+
+def turns_in_redis_async(client: Scripting) -> AsyncInterpreter[Reserve]:
+    """Do what `turns_in_redis` does, for `run_async`, with a client of `redis.asyncio`.
+
+    >>> import redis.asyncio
+    >>> interpreter = turns_in_redis_async(redis.asyncio.Redis(host="localhost"))
+    """
+    ask = client.register_script(SCRIPT)
+
+    async def handler(reserve: Reserve) -> float:
+        name, *given = question(reserve).values()
+        return turn(reserve, given[-1], await ask([KEY + name], given))
+
+    return Reserve.awaited_by(handler)
+
+
+def turns_in_postgresql(connect: Callable[[], ContextManager[Any]]) -> Interpreter[Reserve]:
+    """Make a handler of `Reserve` whose turns are in PostgreSQL, by the server's clock.
+
+    A failure of the database fails the try. Create the table once; it has a row for each name:
+    `CREATE UNLOGGED TABLE ixbackoff_turns (name text PRIMARY KEY, next float8 NOT NULL)`.
+
+    >>> import psycopg
+    >>> interpreter = turns_in_postgresql(lambda: psycopg.connect("host=localhost"))
+
+    Args:
+        connect: returns a connection of psycopg 3, whose transaction ends with its block, such as
+            the method `connection` of psycopg's pool.
+    """
+
+    def handler(reserve: Reserve) -> float:
+        given = question(reserve)
+        with connect() as connection:
+            (wait,) = connection.execute(TURN, given).fetchone()
+        return turn(reserve, given["longest"], wait)
+
+    return Reserve.handled_by(handler)
+
+
+def turns_in_postgresql_async(
+    connect: Callable[[], AsyncContextManager[Any]],
+) -> AsyncInterpreter[Reserve]:
+    """Do what `turns_in_postgresql` does, for `run_async`, with connections that are awaited.
+
+    >>> import psycopg_pool
+    >>> pool = psycopg_pool.AsyncConnectionPool("host=localhost", open=False)
+    >>> interpreter = turns_in_postgresql_async(pool.connection)
+    """
+
+    async def handler(reserve: Reserve) -> float:
+        given = question(reserve)
+        async with connect() as connection:
+            (wait,) = await (await connection.execute(TURN, given)).fetchone()
+        return turn(reserve, given["longest"], wait)
+
+    return Reserve.awaited_by(handler)
+
+
+def question(reserve: Reserve) -> dict[str, Any]:
+    """Return the parameters of `TURN`, in the order of the arguments of `SCRIPT`."""
+    left, each = time_limit(), reserve.per / reserve.tries
+    longest = reserve.line if left is None else min(reserve.line, left)
+    ahead = (reserve.burst - 1) * each
+    return {"name": reserve.name, "each": each, "ahead": ahead, "longest": longest}
+
+
+def turn(reserve: Reserve, longest: float, wait: Any) -> float:
+    seconds = float(wait)
+    if seconds <= longest:
+        return seconds
+    late = longest < reserve.line
+    raise too_late(seconds, 0.0, longest) if late else out_of_line(seconds, longest)
