@@ -507,7 +507,9 @@ def paused(run: ProgramRun, wait: Delay | None) -> Task:
     run.end_wait()
 
 
-def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun) -> Task:
+def retried(
+    effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun, log: Sequence[Entry] = ()
+) -> Task:
     """Try; while there is a wait for the failure, wait, descend, and try again."""
     after: After | None = None
     failure: Exception | None = None
@@ -517,6 +519,7 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun)
     ons = run.ons
     if ons is not None:
         ons.append(chosen)
+        run.kept = log
     try:
         while True:
             number = run.rung if run.rung < ENDLESS else run.number
@@ -550,13 +553,15 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun)
         run.rung, run.sure = 0, True
         if ons is not None:
             ons.pop()
+            run.kept = None
 
 
 def resumed(step: ResumeStep, run: ProgramRun) -> Task:
     log: list[Entry] = []
     once = chain(Chain, None, DoStep(step.effect))
     try:
-        return (yield from retried(lambda _: Again(once, log, run.ons), step.chosen, run))
+        again = retried(lambda _: Again(once, log, run.ons), step.chosen, run, log)
+        return (yield from again)
     finally:
         log.clear()
 

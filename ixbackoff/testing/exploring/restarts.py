@@ -66,7 +66,7 @@ class Process:
         chance = None if schedule.deterministic else Random(SEED)  # noqa: S311
         run = ProgramRun(self.program, schedule, chance)
         line = Line(self.journal, again=self.performer is not None)
-        run.ons = line.ons
+        line.follow(run)
         stream = unrolled(self.program, Defaults(within=self.how.within), run=run)
         if self.performer is not None:
             stream = self.performer.replayed(stream, line)

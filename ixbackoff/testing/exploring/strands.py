@@ -7,7 +7,7 @@ from contextvars import Context
 from pathlib import PurePath
 from typing import Any, Protocol, TypeAlias
 
-from ..._running.together import Aborted, branches, passes
+from ..._running.together import Aborted, passes
 from ..._words.commands import Misuse, Stream
 from ..._words.verdicts import asked_for
 from ..._words.vocabulary import Together
@@ -78,6 +78,8 @@ class Strand:
                 self.command = run(self.stream.send, answer)
             else:
                 self.command = run(self.stream.throw, failure)
+            if self.owner.performer is None and self.owner.recording:
+                self.line.identify(self.command)
         except StopIteration as end:
             self.over, self.value, self.command = True, end.value, None
         except BaseException as error:
@@ -118,12 +120,11 @@ class Strand:
         """Begin the branches of an `all_of`, or of a hedge: a durable run makes no copy."""
         owner, line = self.owner, self.line
         many = 1 if command.hedge is not None and owner.recording else None
-        again, performer = line.first_again(), owner.performer
+        performer = owner.performer
         self.branches = []
-        ons = [[*line.ons] for _ in command.effects]
-        for number, stream in enumerate(self.context.run(branches, command, ons)[:many]):
-            path = Line(owner.journal, f"{line.place}/{number}.", again)
-            path.ons = ons[number]
+        for number, (stream, path) in enumerate(
+            self.context.run(line.fork, command, line.first_again(), many)
+        ):
             replayed = stream if performer is None else performer.replayed(stream, path)
             branch = Strand(owner, replayed, path, self.context.copy(), self)
             branch.path = (*self.path, number + 1)
