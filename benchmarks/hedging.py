@@ -2,7 +2,8 @@
 
 Replicas with a queue each; a request goes to a random one and takes 10 ms of it in the mean, and
 one answer in a hundred stalls for half a second. Requests arrive at random. Run it with
-`python -m benchmarks.hedging`; with `--cancels` a request that is given up leaves its queue.
+`python -m benchmarks.hedging`; with `--cancels` a request that is given up leaves its queue, and
+with `pictures FOLDER` the picture of `docs/hedges.md` is drawn.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import json
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
@@ -21,10 +23,13 @@ from ixbackoff._meaning.steps import DoStep
 from ixbackoff._words.vocabulary import Together
 from ixbackoff._writing.attempts import extended
 from ixbackoff.fleet import Events, Request, Service, Serving, simulate
+from ixbackoff.fleet.drawing import Graph, Panel, Picture, draw
+from ixbackoff.plotting.styles import line_style
 
 SECONDS, WITHOUT = 12.0, 4.0  # of a simulation, and those at its beginning that are not measured
 LIMIT = 2.0
-LOADS = (0.5, 0.8, 0.2, 0.95, 0.7, 0.9)
+LOADS = (0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 1.05)
+SEEDS = 40
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ class Unbounded:
 
 
 WAYS: dict[str, Callable[[], Any]] = {
-    "none": lambda: None,
+    "no hedge": lambda: None,
     "after 40 ms, unbounded": Unbounded,
     "Hedge()": Hedge,
     "Hedge(extra=0.01)": lambda: Hedge(0.01),
@@ -143,18 +148,50 @@ def one(given: tuple[str, float, bool, int]) -> Measured:
     return simulated(*given)
 
 
-def main(cancels: bool, seeds: int) -> None:
+def measured(cancels: bool) -> dict[tuple[str, float], Measured]:
+    """Print and return the means of each way at each load."""
+    means: dict[tuple[str, float], Measured] = {}
     with ProcessPoolExecutor(1) as pool:
         for load in LOADS:
             for way in WAYS:
-                runs = [*pool.map(one, [(way, load, cancels, seed) for seed in range(seeds)])]
-                means = Measured(*map(mean, zip(*runs, strict=True)))
-                print(
-                    json.dumps({"load": load, "way": way, "cancels": cancels, **means._asdict()}),
-                    flush=True,
-                )
+                runs = [*pool.map(one, [(way, load, cancels, seed) for seed in range(SEEDS)])]
+                means[way, load] = Measured(*map(mean, zip(*runs, strict=True)))
+                row = {"load": load, "way": way, "cancels": cancels}
+                print(json.dumps(row | means[way, load]._asdict()), flush=True)
+    return means
+
+
+def picture(means: Mapping[tuple[str, float], Measured]) -> Picture:
+    """Return the median, the tail and the runs that succeed, over the load."""
+
+    def lines(value: Callable[[Measured], float]) -> dict[str, Graph]:
+        return {
+            way: Graph(LOADS, [value(means[way, load]) for load in LOADS], line_style(number))
+            for number, way in enumerate(list(WAYS)[:4])
+        }
+
+    x = "load, times the capacity"
+    panels = [
+        Panel("median of the latency, ms", lines(lambda of: 1000 * of.p50), x, scale="log"),
+        Panel("p99 of the latency, ms", lines(lambda of: 1000 * of.p99), x, scale="log"),
+        Panel("runs that succeed per second", lines(lambda of: of.well), x),
+    ]
+    headline = f"Hedges: a shorter tail below the capacity, harm near it (means of {SEEDS} seeds)"
+    return Picture(headline, [panels], inches=(12.0, 4.5))
+
+
+def main(words: list[str]) -> int:
+    match words:
+        case [] | ["--cancels"]:
+            measured(bool(words))
+        case ["pictures", folder]:
+            draw(picture(measured(cancels=False)), "hedges", Path(folder))
+        case _:
+            usage = "usage: python -m benchmarks.hedging [--cancels | pictures FOLDER]"
+            print(usage, file=sys.stderr)
+            return 2
+    return 0
 
 
 if __name__ == "__main__":
-    number = next((int(given) for given in sys.argv[1:] if given.isdecimal()), 40)
-    main("--cancels" in sys.argv, number)
+    sys.exit(main(sys.argv[1:]))

@@ -75,6 +75,10 @@ AXES = {
     "buffer": {"producers", "consumed, MB/s", "collisions, in all"},
     "contention": {"clients", "calls, in all", "time until all are done, s"},
     "crash": {"time, s", "answered per second", "requests at once"},
+    "hedges": {
+        *("load, times the capacity", "median of the latency, ms", "p99 of the latency, ms"),
+        "runs that succeed per second",
+    },
     "layers": {"time, s", "requests/s at the bottom", "runs/s that end well"},
     "quota": {"time, s", "requests per second"},
     "recovery": {"length of the outage, s", "noticed after so many times its length"},
