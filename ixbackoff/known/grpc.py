@@ -1,19 +1,9 @@
-"""Failures of gRPC, sync and in `grpc.aio`.
+"""Failures of gRPC, sync and in `grpc.aio`, by gRPC's list of status codes.
 
-UNAVAILABLE, RESOURCE_EXHAUSTED and ABORTED are transient. By gRPC's list of status codes, a client
-can retry an UNAVAILABLE call after a wait, and after ABORTED the whole sequence of calls. A server
-that is lost in the middle of a call is UNAVAILABLE, too, so a call that must not be carried out
-twice needs another `on`.
-
-DEADLINE_EXCEEDED is permanent: the call may have been carried out, and the failure does not show
-whether it may be repeated; where it may, pass `on=`. INTERNAL, UNKNOWN and the others are permanent
-too. The judge recognizes three permanent failures by their text: a message that is larger than the
-limit (RESOURCE_EXHAUSTED), a host that does not exist and a certificate that does not verify (both
-UNAVAILABLE).
-
-`grpc-retry-pushback-ms` gives the milliseconds to wait; anything but a number in it forbids another
-try (gRFC A6). `google.rpc.RetryInfo` in the details of the status is read where
-googleapis-common-protos is installed.
+Three permanent failures are recognized by their text: a message that is too large, a host that does
+not exist, and a certificate that does not verify. Anything but a number in `grpc-retry-pushback-ms`
+forbids another try (gRFC A6). `google.rpc.RetryInfo` is read where googleapis-common-protos is
+installed.
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
-"""Failures of obstore, by the text of its errors.
+"""Failures of obstore, by the text of its errors, which alone tells them apart.
 
-The library has no other way to tell them apart. The text contains URLs and the body of the answer,
-so no message repeats it. It does not contain `Retry-After`.
-
-A lost answer is a transient failure, whatever the request: repeating it leaves the object the same.
-Only with `mode="create"`, if the first try was carried out, the second fails with
-`AlreadyExistsError`.
-
-obstore itself retries some transient failures, for up to three minutes; with
-`retry_config={"max_retries": 0}` only the program retries.
+The text contains URLs and the body of the answer, so no message repeats it. Repeating a request
+leaves the object the same; only with `mode="create"` the second try fails with
+`AlreadyExistsError` if the first was carried out.
 """
 
 from __future__ import annotations
