@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 
 class Checker(NamedTuple):
-    """A type checker."""
-
     commands: tuple[str, ...] = ()  # its subcommands; the first is the default
     plainly: tuple[str, ...] = ()  # the options for one line for each error, with its column
 

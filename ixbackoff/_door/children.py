@@ -12,19 +12,15 @@ from typing import NamedTuple
 
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 ENDED_BY_SIGNAL = 128
-ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
-"""The signals that ask this process to end."""
+ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")  # these ask this process to end
 PASSED_ON = (*ENDS, "SIGUSR1", "SIGUSR2", "SIGTSTP")
-STOPS = ("SIGTSTP", "SIGTTIN", "SIGTTOU")
-"""The signals by which job control stops a process."""
+STOPS = ("SIGTSTP", "SIGTTIN", "SIGTTOU")  # by these job control stops a process
 LOST_AFTER = 1.0  # seconds
 FROM_TERMINAL = 0x80  # SI_KERNEL: Linux's mark of a signal to the whole foreground group
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 
 
 class ChildEnd(NamedTuple):
-    """The end of a child process."""
-
     status: int  # its exit status, or 128 plus the number of the signal that ended it
     ended_by: int | None  # the signal that ended it, if one did
     asked_by: int | None  # the signal that asked this process, and so the child, to end, if one did

@@ -10,8 +10,7 @@ from .._meaning.planning import Plan
 from .amounts import counted, spoken
 from .fitting import Fit
 
-WIDEST = 24
-"""The number of characters in the longest bar."""
+WIDEST = 24  # characters in the longest bar
 
 
 class Planned(NamedTuple):

@@ -30,7 +30,7 @@ from .tracebacks import through, variables
 
 NEVER_RUN = {1040, 1205, 1213, 2002, 2003}  # too many connections, a lock, a deadlock, no server
 LOST = {2006, 2013, 2055}
-REJECTED = {202, 252}  # ClickHouse runs too many queries, or has too many parts to take another insert
+REJECTED = {202, 252}  # ClickHouse runs too many queries, or has too many parts for an insert
 UNREACHED = {-195, -187}  # librdkafka has lost a broker, or all of them
 FORCED = {320, 506, 541}  # a broker of AMQP stops, or lacks resources
 LOCKED = {5, 6}  # SQLITE_BUSY, SQLITE_LOCKED

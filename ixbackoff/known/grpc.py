@@ -31,20 +31,16 @@ def judge(failure: Exception) -> Verdict:
         return Verdict(False, why="grpc DEADLINE_EXCEEDED: the call may have been carried out")
     if code not in TRANSIENT:
         return Verdict(False, why=f"grpc {code}")
-    return judge_transient(failure, f"grpc {code}")
-
-
-def judge_transient(call: Any, shown: str) -> Verdict:
-    text = str(result_of(call, "details"))
+    text = str(result_of(failure, "details"))
     cause = "the message is too large" if TOO_LARGE in text else unreachable_by_text(text)
     if cause:
-        return Verdict(False, why=f"{shown}: {cause}")
-    metadata = metadata_of(call)
+        return Verdict(False, why=f"grpc {code}: {cause}")
+    metadata: dict[str, Any] = dict(result_of(failure, "trailing_metadata") or ())
     pushback = metadata.get(PUSHBACK)
     if pushback is None:
         return Verdict(True, delay_of(metadata.get(DETAILS)))
     if not MILLISECONDS.fullmatch(str(pushback)):
-        return Verdict(False, why=f"{shown}: the server forbids another try")
+        return Verdict(False, why=f"grpc {code}: the server forbids another try")
     return Verdict(True, int(pushback) / 1000)
 
 
@@ -52,11 +48,6 @@ def result_of(call: Any, name: str) -> Any:
     """Call a method of a call; return `None` if it has no such method."""
     method: Any = getattr(call, name, None)
     return method() if callable(method) else None
-
-
-def metadata_of(call: Any) -> dict[str, Any]:
-    pairs: Any = result_of(call, "trailing_metadata")
-    return dict(pairs or ())
 
 
 def delay_of(details: Any) -> float | None:

@@ -37,16 +37,11 @@ def judge(failure: Any) -> Verdict:
         return permanent(failure, f": {reason}") if reason else Verdict(True)
     text = str(failure)
     if "RedisClusterException" in kinds and NO_NODE in text:
-        return as_its_cause(failure)
+        cause = failure.__cause__ or failure.__context__  # the failure of the last node
+        return judge(cause) if cause is not None else Verdict(True)
     not_covered = "RedisClusterException" in kinds and text.startswith(NOT_COVERED)
     refused_for_now = "ResponseError" in kinds and text.partition(" ")[0] in ANSWERS
     locked = "LockError" in kinds and text == LOCKED
     if kinds & TRANSIENT or not_covered or refused_for_now or locked:
         return Verdict(True)
     return permanent(failure)
-
-
-def as_its_cause(failure: Any) -> Verdict:
-    """Judge the failure to reach any node of a cluster by the failure of the last node."""
-    cause = failure.__cause__ or failure.__context__
-    return judge(cause) if cause is not None else Verdict(True)

@@ -58,7 +58,6 @@ class Exchange:
     def first(
         self, client: httpx2.Client | httpx2.AsyncClient, headers: Mapping[str, str]
     ) -> httpx2.Request:
-        """Return the first request, with `headers` added to those of the client."""
         self.redirects = 0
         return hidden(client.build_request(self.method, self.url, headers=headers))
 

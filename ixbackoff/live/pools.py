@@ -68,8 +68,6 @@ class OneExchange(Generic[C]):
 
 
 class Exclusive(OneExchange[httpcore2.ConnectionInterface], httpcore2.ConnectionInterface):
-    """A `OneExchange` for threads."""
-
     def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
         self.thread = get_ident()
         with remote_errors():
@@ -86,8 +84,6 @@ class Exclusive(OneExchange[httpcore2.ConnectionInterface], httpcore2.Connection
 
 
 class Pool(httpcore2.ConnectionPool):
-    """A pool for threads."""
-
     closed = False
 
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.ConnectionInterface:

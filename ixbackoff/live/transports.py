@@ -31,13 +31,17 @@ IDLE_MOST = 32  # unused connections
 # of a response that is encoded all the same is stored unchanged.
 HEADERS = {"Accept-Encoding": "identity"}
 
+# httpx2 has errors of the same names.
 ERRORS = (
     *(httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError),
     *(httpcore2.ProxyError, httpcore2.UnsupportedProtocol),
 )
-"""The errors of httpcore2; httpx2 has errors of the same names."""
-STALE = (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolError)
-"""The errors of a connection that the server closed while it was unused."""
+# After these the server may have closed the connection while it was unused.
+STALE = (
+    httpcore2.ReadError,
+    httpcore2.WriteError,
+    httpcore2.RemoteProtocolError,
+)
 
 
 class Transport(httpx2.BaseTransport):

@@ -45,8 +45,6 @@ NOTE = re.compile("[0-9a-f]{64}")  # the shape of the name of a note
 
 
 class UnfinishedUpload(NamedTuple):
-    """An unfinished multipart upload, and the time at which it began."""
-
     id: str
     begun: datetime
 

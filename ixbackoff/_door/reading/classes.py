@@ -25,7 +25,6 @@ READ_ONLY = ("Delay", "Ladder", "Program", "CircuitBreaker", "Value")
 
 
 def made_by_hand(parsed: Parsed) -> Explanation | None:
-    """Explain the call of a sealed class."""
     sealed = parsed.kind == "missing" and parsed.argument in SEALS
     given = parsed.kind == "argument" and parsed.wanted == "Never" and parsed.method in MADE
     given |= parsed.kind == "argument" and parsed.argument in SEALS
@@ -47,7 +46,6 @@ def refused(name: str, fix: str) -> Explanation:
 
 
 def derived(parsed: Parsed) -> Explanation | None:
-    """Explain a subclass of a sealed class, or a rung of the user's own."""
     if parsed.argument == "only_Z_Succ_and_Forever_are_rungs":
         return Explanation(
             "sealed",
@@ -61,7 +59,6 @@ def derived(parsed: Parsed) -> Explanation | None:
 
 
 def changed(parsed: Parsed) -> Explanation | None:
-    """Explain a change of an immutable value, or an override of a final method."""
     if parsed.kind == "set" and parsed.owner in READ_ONLY:
         return Explanation(
             "sealed",

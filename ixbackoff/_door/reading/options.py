@@ -117,7 +117,6 @@ def overloaded_option(parsed: Parsed) -> Explanation | None:
 
 
 def schedule(parsed: Parsed) -> Explanation | None:
-    """Explain an argument that is not a schedule, or that may shorten waits."""
     left, right = split(parsed.got).name, split(parsed.wanted).name
     if parsed.kind == "join" and {left, right} & SHORTENING:
         return shortens(left if left in SHORTENING else right)

@@ -20,14 +20,9 @@ from .received import BodyTooLarge, ReceivedRequest, read_request
 from .wire import Connection
 
 LOOPBACK = "127.0.0.1"
-CONNECTIONS = 64
-"""The number of connections that are served concurrently; further ones are closed immediately."""
-
-BODIES_SIZE = 64 * 1024 * 1024
-"""The greatest number of bytes in all recorded bodies."""
-
-CLIENT_TIMEOUT = 10.0
-"""The seconds after which a connection without any data is closed."""
+CONNECTIONS = 64  # served concurrently; further ones are closed immediately
+BODIES_SIZE = 64 * 1024 * 1024  # bytes in all recorded bodies
+CLIENT_TIMEOUT = 10.0  # seconds after which a connection without any data is closed
 
 
 class Origin:

@@ -7,12 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from io import BufferedReader
 
-HEAD_SIZE = 64 * 1024
-"""The greatest number of bytes in a request's first line and headers."""
-
-BODY_SIZE = 16 * 1024 * 1024
-"""The greatest number of bytes in a request's body."""
-
+HEAD_SIZE = 64 * 1024  # bytes of the first line and the headers
+BODY_SIZE = 16 * 1024 * 1024  # bytes
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
