@@ -170,10 +170,7 @@ NEVER_AGAIN = (
     *("ProbableAccessDeniedError", "ProbableAuthenticationError"),
 )
 
-AMQP: dict[str, Judge] = {
-    "AMQPConnectionError": by_amqp,
-    **dict.fromkeys(NEVER_AGAIN, permanent),
-}
+AMQP: dict[str, Judge] = {"AMQPConnectionError": by_amqp, **dict.fromkeys(NEVER_AGAIN, permanent)}
 # By the package and the name of the nearest base class of a failure.
 TABLES: Mapping[str, Mapping[str, Judge]] = {
     "aiormq": AMQP,

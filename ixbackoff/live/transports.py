@@ -37,11 +37,7 @@ ERRORS = (
     *(httpcore2.ProxyError, httpcore2.UnsupportedProtocol),
 )
 # After these the server may have closed the connection while it was unused.
-STALE = (
-    httpcore2.ReadError,
-    httpcore2.WriteError,
-    httpcore2.RemoteProtocolError,
-)
+STALE = (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolError)
 
 
 class Transport(httpx2.BaseTransport):

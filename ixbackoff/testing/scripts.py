@@ -159,7 +159,7 @@ class ByCommand(Generic[A]):
     __slots__ = ("scripts",)
 
     def __init__(self, scripts: Mapping[Any, Answers[A]]) -> None:
-        self.scripts = dict(scripts)
+        self.scripts: dict[Any, Answers[A]] = dict(scripts)
 
     def __call__(self, command: Command[Any]) -> A:
         script = self.scripts.get(command)

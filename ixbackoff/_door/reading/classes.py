@@ -47,11 +47,7 @@ def refused(name: str, fix: str) -> Explanation:
 
 def derived(parsed: Parsed) -> Explanation | None:
     if parsed.argument == "only_Z_Succ_and_Forever_are_rungs":
-        return Explanation(
-            "sealed",
-            "There are no rungs but N0 to N20 and FOREVER.",
-            MADE["Nat"],
-        )
+        return Explanation("sealed", "There are no rungs but N0 to N20 and FOREVER.", MADE["Nat"])
     name = split(parsed.got).name
     if parsed.kind != "inherited" or name not in MADE:
         return None
@@ -65,11 +61,8 @@ def changed(parsed: Parsed) -> Explanation | None:
             f"{parsed.argument} of a {parsed.owner} cannot be set: its attributes are immutable.",
             "Make a new one.",
         )
-    if parsed.kind == "overridden" and parsed.argument in (
-        "handled_by",
-        "awaited_by",
-        "handled_as_in",
-    ):
+    final = ("handled_by", "awaited_by", "handled_as_in")
+    if parsed.kind == "overridden" and parsed.argument in final:
         return Explanation(
             "sealed",
             f"Every command has {parsed.argument}, and no class can override it.",

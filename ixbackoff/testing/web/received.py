@@ -54,13 +54,7 @@ class BodyTooLarge(Exception):
 
 
 def read_request(client: socket.socket) -> ReceivedRequest:
-    """Read a request from a connection.
-
-    Raises:
-        ValueError: the client did not send a whole request of HTTP/1.
-        BodyTooLarge: the body is larger than `BODY_SIZE`.
-        OSError: the connection broke off.
-    """
+    """Read a request; raise ValueError if the client did not send a whole one of HTTP/1."""
     with client.makefile("rb") as stream:
         if not stream.peek(1)[:1].isalpha():  # such as a TLS client, which would wait for an answer
             raise ValueError("The client sent no request of HTTP/1.")
