@@ -40,10 +40,7 @@ def performed(words: tuple[str, ...], limit: float | None) -> ChildEnd:
 
     The signals in `PASSED_ON` reach the child as well. If the terminal stops the child, this
     process stops as well. After `limit` seconds the child is sent SIGTERM, and SIGKILL five seconds
-    later.
-
-    Raises:
-        NotStarted: the command cannot be run.
+    later. Raises NotStarted.
     """
     for ours in signal.SIGCHLD, signal.SIGALRM:
         if signal.getsignal(ours) is signal.SIG_IGN:  # which would lose the status or the limit
