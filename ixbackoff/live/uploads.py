@@ -41,10 +41,7 @@ def upload(
     check: Callable[[], None] = lambda: None,
     unchanging: bool = False,
 ) -> None:
-    """Put a file into the store that a URL names, whole or not at all.
-
-    `check` and `unchanging` are those of `folders.put`.
-    """
+    """Put a file into the store that a URL names; `folders.put` explains `check`, `unchanging`."""
     deadline = Deadline(limits, without_secrets(command.url))
     # `open` would wait for a writer of a pipe
     if not unchanging and stat.S_ISFIFO(os.stat(command.path).st_mode):
