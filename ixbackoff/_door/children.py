@@ -71,10 +71,7 @@ def blocked(watched: set[signal.Signals]) -> Generator[set[signal.Signals]]:
 
 
 def started(words: tuple[str, ...], mask: set[signal.Signals]) -> int:
-    """Start a command; return its process ID.
-
-    Its signal mask and signal actions are those from before Python changed them.
-    """
+    """Start a command with the signal mask and actions from before Python changed them."""
     sys.stdout.flush()
     sys.stderr.flush()
     defaults = numbers(("SIGPIPE", "SIGXFSZ"))  # Python ignores them

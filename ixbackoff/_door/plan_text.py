@@ -14,8 +14,6 @@ WIDEST = 24  # characters in the longest bar
 
 
 class Planned(NamedTuple):
-    """A program with its plan, and its comparison with each limit."""
-
     name: str
     plan: Plan
     fits: list[Fit]

@@ -15,8 +15,6 @@ from .tracebacks import frames
 
 
 class Loop(NamedTuple):
-    """A function that retries."""
-
     library: str
     counter: str  # the path from one of its variables to its count, such as `state.attempt`
     more: int  # the number of tries minus that count

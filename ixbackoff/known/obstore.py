@@ -26,8 +26,6 @@ ASKED = re.compile(r"Error performing [A-Z]+ (\S+)")
 
 
 class Complaint(NamedTuple):
-    """The facts in the text of an error."""
-
     status: int  # the status of the answer, 0 if there was none
     code: str  # the error code in the answer, or ""
     transport: str  # the kind of the failure if there was no answer, or ""

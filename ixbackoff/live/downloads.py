@@ -70,7 +70,6 @@ class Arrival:
 
     @property
     def _first(self) -> int:
-        """The position of the first byte of the next range."""
         return max(0, self.part.size - OVERLAP)
 
     def begins(self, response: httpx2.Response) -> bool:

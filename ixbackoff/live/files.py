@@ -37,8 +37,6 @@ WORTH_KEEPING = 16 * 1024  # bytes; fewer arrive in one round trip
 
 
 class PartOrigin(NamedTuple):
-    """The origin of the bytes of a part."""
-
     source: str  # a hash of the URL, which may hold secrets
     validator: str  # an ETag or a date that changes whenever the bytes do
     size: int | None  # the bytes of the whole resource; `None` if unknown

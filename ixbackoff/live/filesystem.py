@@ -87,10 +87,7 @@ def copy_rest(source: int, target: int, check: Callable[[], None]) -> None:
 
 
 def copy_in_system(source: int, target: int) -> int:
-    """Copy a piece with `copy_file_range`, which shares blocks where the file system can.
-
-    Return the bytes copied: 0 at the end, or if the system cannot copy between these files.
-    """
+    """Copy a piece with `copy_file_range`; return its bytes: 0 at the end, or if it cannot."""
     with suppress(OSError):
         return os.copy_file_range(source, target, PIECE)
     return 0

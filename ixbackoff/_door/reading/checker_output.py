@@ -28,8 +28,6 @@ LONGEST = 60  # lines in a wrapped message of mypy, at most
 
 
 class Error(NamedTuple):
-    """An error as a checker reports it."""
-
     file: str
     line: int
     column: int  # the column, from 1; 0 if the checker does not report it
@@ -152,7 +150,6 @@ def between(operator: str, lines: Sequence[str]) -> str:
 
 
 def of_pyrefly(plain: Sequence[str], here: int) -> tuple[Error, int] | None:
-    """Parse an error of pyrefly, in one line or with its source."""
     head = PYREFLY.fullmatch(plain[here])
     if head is None or head["severity"] != "ERROR":
         return None

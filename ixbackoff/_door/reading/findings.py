@@ -41,8 +41,6 @@ STEPS = ("run", "run_async", "do", "then", "retry", "resume", "or_else", "bind",
 
 
 class Finding(NamedTuple):
-    """An error with its explanation, its place and its source line."""
-
     error: Error
     explanation: Explanation
     place: Place | None

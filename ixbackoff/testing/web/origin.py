@@ -137,11 +137,7 @@ class Origin:
 
     @property
     def url(self) -> str:
-        """The URL of the origin, such as `http://127.0.0.1:8070`, without a slash at the end.
-
-        Raises:
-            RuntimeError: the block has not begun.
-        """
+        """The URL, such as `http://127.0.0.1:8070`; it raises RuntimeError where `port` does."""
         return f"http://{self.host}:{self.port}"
 
     @property
