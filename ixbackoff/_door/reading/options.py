@@ -40,16 +40,8 @@ OPTIONS = {
         "through= is the gate that each try goes through, or several",
         "Write Limiter(10, line=5) or Throttle(), once, and share it",
     ),
-    "stop": (
-        "not-an-event",
-        "stop= is an event that ends a wait",
-        "Give a threading.Event",
-    ),
-    "within": (
-        "not-seconds",
-        "within= is a number of seconds",
-        "Write within=30, or a timedelta",
-    ),
+    "stop": ("not-an-event", "stop= is an event that ends a wait", "Give a threading.Event"),
+    "within": ("not-seconds", "within= is a number of seconds", "Write within=30, or a timedelta"),
 }
 OF_SECONDS = ("within", "longest", "each")
 for _name in OF_SECONDS[1:]:

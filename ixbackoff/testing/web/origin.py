@@ -137,7 +137,7 @@ class Origin:
 
     @property
     def url(self) -> str:
-        """The URL, such as `http://127.0.0.1:8070`; it raises RuntimeError where `port` does."""
+        """The URL, such as `http://127.0.0.1:8070`; RuntimeError before the block, as with `port`."""
         return f"http://{self.host}:{self.port}"
 
     @property
