@@ -220,7 +220,7 @@ class Source:
     def only_step(
         self, line: int, names: tuple[str, ...], at_n0: bool
     ) -> tuple[Span, Place] | None:
-        """Return the rungs before the only matching step on a line, if at N0 or not, and its place."""
+        """Return the rungs before the only matching step on a line, and the place of the step."""
         found = [
             (span, self.place_of_name(node.func))
             for node, name in self.calls(line)

@@ -137,7 +137,7 @@ class Origin:
 
     @property
     def url(self) -> str:
-        """The URL, such as `http://127.0.0.1:8070`; RuntimeError before the block, as with `port`."""
+        """The URL, `http://127.0.0.1:8070` for example; RuntimeError before the block begins."""
         return f"http://{self.host}:{self.port}"
 
     @property
