@@ -25,25 +25,16 @@ class Graph(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """A part of a picture, with axes of its own.
+    """A part of a picture, with axes of its own."""
 
-    Attributes:
-        label: the name of the vertical axis.
-        lines: the lines by their names in the legend.
-        x: the name of the horizontal axis.
-        scale: the scale of the vertical axis: "linear", "log" or "symlog".
-        limits: the ends of the vertical axis; `None`: the least or greatest value of the data.
-        outage: the name of an outage in the legend, and the seconds at which it begins and ends.
-    """
-
-    label: str
-    lines: Mapping[str, Graph]
-    x: str = "time, s"
+    label: str  # the name of the vertical axis
+    lines: Mapping[str, Graph]  # by their names in the legend
+    x: str = "time, s"  # the name of the horizontal axis
     title: str = ""
-    scale: str = "linear"
+    scale: str = "linear"  # of the vertical axis: "linear", "log" or "symlog"
     x_scale: str = "linear"
-    limits: tuple[float | None, float | None] = (None, None)
-    outage: tuple[str, tuple[float, float]] | None = None
+    limits: tuple[float | None, float | None] = (None, None)  # `None`: the ends of the data
+    outage: tuple[str, tuple[float, float]] | None = None  # its name in the legend, and its span
 
 
 class Picture(NamedTuple):
@@ -62,12 +53,7 @@ def by_second(values: Sequence[float], number: int) -> Graph:
 
 
 def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
-    """Draw a picture as `folder/name.png` and `.svg`; create the folder if it is missing.
-
-    Raises:
-        ImportError: matplotlib is missing; the message names the extra to install.
-        OSError: the folder cannot be written to.
-    """
+    """Draw a picture as `folder/name.png` and `.svg`; create the folder if it is missing."""
     with needed("drawing", "plot", {"matplotlib"}):
         matplotlib: Any = import_module("matplotlib")
         figures: Any = import_module("matplotlib.figure")

@@ -115,7 +115,6 @@ class Tally:
         self.latency = 0.0
 
     def end(self, load: float) -> None:
-        """End the second; `load` is the current load of the services."""
         latency = self.latency / self.answered if self.answered else 0.0
         self.seconds.append(
             Second(

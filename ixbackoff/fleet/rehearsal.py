@@ -286,7 +286,6 @@ def picture(outcome: Outcome, stopped: Outage) -> Picture:
 
 
 def numbers_of(arguments: list[str] | None, seed: int) -> Numbers:
-    """Run the simulation with another seed, and return the numbers to compare."""
     args = parsed(arguments)
     args.seed = seed
     return Report(rehearsed(args), args.outage).numbers()

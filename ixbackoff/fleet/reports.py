@@ -27,16 +27,8 @@ Chance alone can lower the rate by 10 %."""
 class Report:
     """The report of a simulation with an outage.
 
-    Attributes:
-        before: the runs that succeeded per second, in the second half of the time before the
-            outage.
-        after: the runs that succeeded per second, after the outage.
-        asked: the requests per second, in the second half of the time before the outage.
-        most: the greatest number of requests in a second.
-        second: the number of that second.
-        recovered: the seconds from the end of the outage to the recovery; `None` without one.
-        unserved: the share of the clients that had a failed run.
-        gave_up: the share of the runs that failed.
+    `before` and `asked` are means over the second half of the time before the outage. `unserved` is
+    the share of the clients that had a failed run, and `gave_up` that of the failed runs.
     """
 
     def __init__(self, outcome: Outcome, stopped: Outage) -> None:

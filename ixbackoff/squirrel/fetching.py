@@ -56,7 +56,7 @@ class FetchedFiles:
     ) -> None:
         self._connections = connections
         self._progress = progress
-        self._early = early
+        self._early = early  # whether the system writes a file to the disk while it grows
         self._lock = Lock()
         self._files: dict[tuple[str, str], FetchedFile] = {}
         self._responses: dict[str, OpenResponse] = {}
@@ -145,11 +145,7 @@ class FetchedFiles:
 
 
 def open_file(folder: str, name: str, early: bool = False) -> FetchedFile:
-    """Open the file that an earlier run left, or a private one if another process has it.
-
-    Args:
-        early: whether the system starts to write the file to the disk while it grows.
-    """
+    """Open the file that an earlier run left, or a private one if another process has it."""
     resumable = True
     for _ in range(TRIES):
         path = os.path.join(folder, name if resumable else f"{name}{PRIVATE}{uuid4().hex}")

@@ -64,18 +64,6 @@ class Index:
     Threads share an index: one transaction does their concurrent commands, and answers each after
     the commit.
 
-    >>> from ixbackoff.squirrel.commands import Resource
-    >>> nuts = Resource("http://localhost/nuts")
-    >>> with Index("sqlite://") as index:
-    ...     key = index.claim(Claim(nuts, "den"))
-    ...     index.swap(Swap(nuts, "den", None, Copy(key, "v1", 5)))
-    ...     index.look(Look(nuts, "den")).copy == Copy(key, "v1", 5)
-    True
-    True
-
-    Args:
-        url: `sqlite:///file` or `postgresql+psycopg://user:password@host/database`.
-
     Raises:
         ValueError: the URL does not name a database of these kinds.
         IndexBroken: the database cannot be used.

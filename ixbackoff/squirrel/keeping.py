@@ -52,15 +52,7 @@ class Parts(NamedTuple):
 
 
 def keep_named(args: Namespace) -> int:
-    """Keep the resources of the command line, and return the exit status.
-
-    Raises:
-        ValueError: an argument cannot be used; the error says which and why.
-        OSError: a folder cannot be written to.
-        IndexBroken: the index cannot be used.
-        IndexUnavailable: the index cannot be reached.
-        ImportError: a package is missing; the error names the extra to install.
-    """
+    """Keep the resources of the command line, and return the exit status."""
     summary = summary_of(args)
     display = Display(args.verbose, summary.progress)
     keep_all(resources_of(args), storage_of(args), options_of(args), display, summary)
@@ -118,7 +110,6 @@ def keep_all(
 
 
 def line_of(keep: Callable[[Resource], SummaryLine], item: Resource | BadLine) -> SummaryLine:
-    """Keep a resource by `keep`; return its line of the summary."""
     return SummaryLine(*item) if isinstance(item, BadLine) else keep(item)
 
 

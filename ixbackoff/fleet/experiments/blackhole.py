@@ -1,8 +1,4 @@
-"""Readers fetch large files from three servers, one of which never answers.
-
-The black hole of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003): servers
-serve one request at a time, and one of them accepts every connection and never answers.
-"""
+"""The black hole of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003)."""
 
 from __future__ import annotations
 
@@ -46,8 +42,6 @@ KINDS: dict[str, ClientKind[Probe | FetchFile]] = kinds(
 
 
 class FilesRead(NamedTuple):
-    """The results of one kind of readers."""
-
     kind: str
     reads: int
     abandoned: int  # the number of fetches and probes that exceeded their limits
@@ -61,12 +55,7 @@ def black_hole(
     servers: SingleThreaded | None = None,
     seed: int = 0,
 ) -> list[FilesRead]:
-    """Simulate each kind of readers.
-
-    >>> fixed, aloha, ethernet = black_hole(seconds=100)
-    >>> ethernet.reads > aloha.reads >= fixed.reads
-    True
-    """
+    """Simulate each kind of readers."""
     model = servers or SingleThreaded()
     return [read(kind, seconds, readers, model, seed) for kind in KINDS]
 

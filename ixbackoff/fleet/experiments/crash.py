@@ -1,8 +1,6 @@
-"""A server stops for a while, and its clients wait in three ways.
+"""The simulation of "Exponential Backoff or how not to crash a server".
 
-The simulation of "Exponential Backoff or how not to crash a server": a thousand clients, a server
-that gets slower under load, and an outage. The outcome depends on the waits, and on the number of
-connections that the kernel queues for a stopped server.
+The outcome depends on the waits, and on the number of connections that the kernel queues.
 """
 
 from __future__ import annotations
@@ -67,7 +65,6 @@ class Get(Command[None]):
 
 
 def asking(timeout: float = TIMEOUT) -> Program[FOREVER, N0, None, Get | Now | Delay]:
-    """Return a program that asks until it is answered, with `timeout` seconds for each try."""
     return at(FOREVER).retry(do(Get()).limit(timeout))
 
 
@@ -135,7 +132,6 @@ class PostShipped(Shortening):
 
 
 def last_rate(counts: Sequence[float]) -> float:
-    """Return the mean of the last quarter of `counts`."""
     last = counts[-max(1, round(len(counts) * LAST)) :]
     return sum(last) / max(1, len(last))
 
@@ -198,12 +194,7 @@ def crash(
     server: SlowingServer | None = None,
     seed: int = 0,
 ) -> list[Crash]:
-    """Simulate each way to wait with each accept queue, whose length replaces that of `server`.
-
-    >>> results = crash(5, backlogs=[128], clients=50, watch=20)
-    >>> [(result.way, result.recovers) for result in results]
-    [('fixed', True), ('exponential', True), ('as shipped', True)]
-    """
+    """Simulate each way to wait with each accept queue, whose length replaces that of `server`."""
     model = server or SlowingServer(lingering=LINGERING)
     return [
         crashed(way, replace(model, backlog=backlog), clients, steady, outage, watch, seed)

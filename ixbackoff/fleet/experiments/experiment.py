@@ -80,7 +80,6 @@ def drawn(experiment: Experiment[R], name: str, results: Sequence[R], folder: Pa
 
 
 def numbers_of(name: str, module: str, arguments: list[str] | None, seed: int) -> Numbers:
-    """Run an experiment with another seed, and return the numbers to compare."""
     experiment = load(module)
     args = parsed(name, experiment, arguments)
     args.seed = seed

@@ -55,11 +55,7 @@ class Remedy(NamedTuple):
     ends: bool = False  # whether a client ends its run after three waits, and thinks again
 
     def failures(self) -> int:
-        """Return the number of failures that open a breaker: fewer for fewer clients.
-
-        >>> Remedy("few", "fixed", 1).failures(), Remedy("many", "fixed", 100).failures()
-        (20, 2)
-        """
+        """Return the number of failures that open a breaker: fewer for fewer clients."""
         return max(2, FAILURES // self.processes)
 
 
@@ -99,12 +95,7 @@ def remedied(
     seed: int = 0,
     jobs: int | None = None,
 ) -> list[Remedied]:
-    """Simulate each remedy with each accept queue, with `seeds` seeds from `seed` on.
-
-    >>> results = remedied(5, clients=40, watch=5, seeds=1, backlogs=[128])
-    >>> [result.back for result in results]
-    [1, 1, 1, 1, 1, 1, 1]
-    """
+    """Simulate each remedy with each accept queue, with `seeds` seeds from `seed` on."""
     kinds = [(remedy, backlog) for backlog in backlogs for remedy in REMEDIES]
     given = [(*kind, clients, outage, watch) for kind in kinds]
     sampled = with_seeds(simulated, given, range(seed, seed + seeds), jobs)
@@ -139,12 +130,7 @@ def simulated(
 
 
 def shared(make: Callable[[], T], processes: int, wanted: bool) -> Callable[[int], T] | None:
-    """Return a function from a client to the object of its process; `None` if not `wanted`.
-
-    >>> of = shared(object, 2, wanted=True)
-    >>> of(0) is of(2), of(0) is of(1)
-    (True, False)
-    """
+    """Return a function from a client to the object of its process; `None` if not `wanted`."""
     if not wanted:
         return None
     made = [make() for _ in range(processes)]

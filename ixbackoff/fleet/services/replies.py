@@ -80,10 +80,7 @@ class _AnswerMaker:
 
 
 def nearest_handler(handlers: Handlers, kind: type[Command[Any]]) -> Handler | None:
-    """Return the handler of `kind` or of its nearest base class.
-
-    Return `None` if there is no handler and `None` fits the type of the answer.
-    """
+    """Return the handler of `kind` or of its nearest base class; `None` if `None` is an answer."""
     for base in kind.__mro__:
         if base in handlers:
             handler: Handler = handlers[base]
