@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._commandline import WRONG
 from .._words.extras import needed
 from ..plotting.pictures import FORMATS, SAME
 from ..plotting.styles import headline, legend, line_style, plain, save
@@ -99,19 +97,3 @@ def draw_panel(plot: Any, panel: Panel) -> None:
         plain(plot.xaxis)
     if panel.limits != (None, None):
         plot.set_ylim(*panel.limits)
-
-
-def pictured(draw_into: Callable[[Path], Iterable[Path]], folder: Path | None) -> int:
-    """Draw if a folder is given; print the files or the error, and return the exit status."""
-    if folder is None:
-        return 0
-    try:
-        files = [*draw_into(folder)]
-    except OSError as error:
-        print(f"{error.filename or folder} cannot be used: {error.strerror}.", file=sys.stderr)
-        return WRONG
-    except ImportError as error:
-        print(f"{error}", file=sys.stderr)
-        return WRONG
-    print(*files, sep="\n")
-    return 0

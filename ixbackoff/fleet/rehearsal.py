@@ -31,7 +31,8 @@ from .._meaning.chains import Ladder, program_of
 from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from .._words.reasons import NOTE
-from .drawing import Panel, Picture, by_second, draw, pictured
+from ..plotting.plot_command import pictured
+from .drawing import Panel, Picture, by_second, draw
 from .flags import add_picture, add_seeds
 from .outcomes import Outcome, Second
 from .reports import RECOVERS, Numbers, Report, sampled, spread

@@ -6,6 +6,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from math import inf
+from operator import itemgetter
 from typing import TypeVar
 
 from .outcomes import Outcome
@@ -118,10 +119,7 @@ def spread(sample: Sample[Numbers]) -> str:
         f"{len(sample.seeds)} seeds".ljust(LABEL) + "".join(f"{one:>{COLUMN}}" for one in heads)
     ]
     for name, first in sample.results[0].items():
-
-        def of(numbers: Numbers, name: str = name) -> float | None:
-            return numbers[name]
-
+        of: Callable[[Numbers], float | None] = itemgetter(name)
         if isinstance(first, bool):
             cells = f"{len(sample.where(of))} of {len(sample.seeds)}".rjust(3 * COLUMN)
         else:

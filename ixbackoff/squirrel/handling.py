@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, MutableMapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from .. import Delay, Interpreter, NotReady, Standard, Upload
+from .. import Delay, Interpreter, NotReady, Upload
 from .._words.failures import ClientError, ServerError
-from ..live import response_headers
+from ..live import live, response_headers
 from ..live.connections import Connections
 from ..live.downloads import etag_of
 from ..live.objects import objects_below, remove_object
@@ -68,11 +68,9 @@ class Handlers(NamedTuple):
         remove_object(url, self.stores, self.connections.limits)
 
 
-def answering(
-    standard: Interpreter[Standard], index: Index, handlers: Handlers
-) -> Interpreter[Row | Delay]:
+def answering(index: Index, handlers: Handlers) -> Interpreter[Row | Delay]:
     return (
-        standard
+        live(connections=handlers.connections, stores=handlers.stores)
         | Upload.handled_by(handlers.upload)
         | GetETag.handled_by(handlers.get_etag)
         | ListObjects.handled_by(handlers.list_objects)

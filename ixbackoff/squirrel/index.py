@@ -73,6 +73,7 @@ class Index:
 
     def __init__(self, url: str | Path) -> None:
         self.database = opened(url)
+        self.place = self.database.place  # without secrets
         self._groups = Groups(self._perform, self.database.close, self._closed, splits)
         try:
             self._mark = self._do(self._made, writes=False)
@@ -115,11 +116,6 @@ class Index:
     def forget(self, command: Forget) -> None:
         claim = {"place": command.place, "key": command.key}
         self._do(lambda execute: execute(FORGET, claim), order=command.key)
-
-    @property
-    def place(self) -> str:
-        """The name of its database, without secrets."""
-        return self.database.place
 
     @property
     def interpreter(self) -> Interpreter[Look | Claim | Swap | Doom | Forget]:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from .. import Delay, Exponential, Interpreter
 from .._limits.budgets import RetryBudget
 from .._words.commands import Handler
-from ..live import Connections, live
+from ..live import Connections
 from .commands import Resource
 from .display import Display, log_shown
 from .fetching import FetchedFiles, fetching_folder
@@ -90,15 +90,12 @@ def keep_all(
             Connections() as connections,
         ):
             files = FetchedFiles(connections, display.progress, early=storage.in_folder)
-            standard = live(connections=connections, stores=storage.stores)
             places = Places(storage.store, storage.name, str(folder))
 
             def has(resource: Resource) -> bool:
                 return files.has(resource, places.folder) or index.has(resource, places.place)
 
-            interpreter = answering(
-                standard, index, Handlers(connections, storage.stores, files, has)
-            )
+            interpreter = answering(index, Handlers(connections, storage.stores, files, has))
             parts = Parts(
                 interpreter, places, files, options, OriginBudgets(), summary.stop, display
             )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from ixbackoff import Attempt, Do, Now, attempt, do, first_of
+from ixbackoff import Do, Now, attempt, do, first_of
 from ixbackoff.fleet import Outcome, SingleThreaded
 from ixbackoff.fleet.services.single import FetchFile, Probe
 
@@ -22,10 +22,6 @@ SECONDS = 900
 AT_ONCE = 1e-9  # seconds; a reader wants the next file immediately
 
 
-def aloha(server: int) -> Attempt[FetchFile | Now, None]:
-    return do(FetchFile(server)).limit(60)
-
-
 @attempt
 def ethernet(server: int) -> Do[Probe | FetchFile | Now, None]:
     """Sense the carrier by a probe within 5 s, then fetch a file within 60 s."""
@@ -35,7 +31,7 @@ def ethernet(server: int) -> Do[Probe | FetchFile | Now, None]:
 
 KINDS: dict[str, ClientKind[Probe | FetchFile]] = kinds(
     first_of([FetchFile(server) for server in range(SERVERS)]),
-    first_of([aloha(server) for server in range(SERVERS)]),
+    first_of([do(FetchFile(server)).limit(60) for server in range(SERVERS)]),
     first_of([ethernet(server) for server in range(SERVERS)]),
 )
 """The two kinds of the paper, and `fixed`, which has no time limit."""

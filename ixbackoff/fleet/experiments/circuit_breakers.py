@@ -63,10 +63,6 @@ class Protection(NamedTuple):
     open_for: float = 0.0
     budget: Callable[[], RetryBudget] | None = None  # makes the budget that all clients share
 
-    def failures(self) -> int:
-        """Return the number of failures that open a breaker: fewer for fewer clients."""
-        return max(1, FAILURES // self.breakers)
-
     def most(self, seconds: float) -> int | None:
         """Return the greatest number of probes in an outage; `None` without a breaker."""
         return int(self.breakers * seconds // self.open_for) if self.breakers else None
@@ -116,8 +112,9 @@ def simulated(way: Protection, clients: int, outage: int, watch: int, seed: int)
     workers = max(1, clients // SHARE)
     service = Metered(BoundedQueue(QUEUE * workers, WORK, workers))
     end, stopped = STEADY + outage, Outage(STEADY, outage)
+    failures = max(1, FAILURES // max(1, way.breakers))  # fewer for fewer clients
     breakers = [
-        CircuitBreaker(failures=way.failures(), within=WITHIN, open_for=way.open_for)
+        CircuitBreaker(failures=failures, within=WITHIN, open_for=way.open_for)
         for _ in range(way.breakers)
     ]
     shared = way.budget and way.budget()

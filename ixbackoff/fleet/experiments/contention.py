@@ -63,19 +63,13 @@ def contention(
     given = [(timings[name], many, row or Row()) for many, name in kinds]
     sampled = with_seeds(updated, given, range(seed, seed + seeds), jobs)
     return [
-        Contention(many, name, fmean(u.writes for u in updates), fmean(u.last for u in updates))
+        Contention(many, name, *map(fmean, zip(*updates, strict=True)))
         for (many, name), updates in zip(kinds, sampled, strict=True)
     ]
 
 
-class Updated(NamedTuple):
-    """The number of writes with one seed, and the second at which the last client was done."""
-
-    writes: int
-    last: float
-
-
-def updated(timing: Timing, clients: int, row: Row, seed: int) -> Updated:
+def updated(timing: Timing, clients: int, row: Row, seed: int) -> tuple[float, float]:
+    """Return the number of writes, and the second at which the last client was done."""
     outcome = simulate(
         at(FOREVER).retry(update()),
         row.serves(Read) | row.serves(Write),
@@ -85,7 +79,7 @@ def updated(timing: Timing, clients: int, row: Row, seed: int) -> Updated:
         seed=seed,
     )
     asked = int(outcome.total(lambda second: second.asked))
-    return Updated(asked // 2, outcome.ended)  # a try reads and writes
+    return asked // 2, outcome.ended  # a try reads and writes
 
 
 def rows(results: Sequence[Contention]) -> list[Cells]:

@@ -7,6 +7,7 @@ circuit breaker.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from statistics import median
 from typing import Any, NamedTuple, TypeVar
 
@@ -53,10 +54,6 @@ class Remedy(NamedTuple):
     budget: bool = False
     breaker: bool = False
     ends: bool = False  # whether a client ends its run after three waits, and thinks again
-
-    def failures(self) -> int:
-        """Return the number of failures that open a breaker: fewer for fewer clients."""
-        return max(2, FAILURES // self.processes)
 
 
 REMEDIES = (
@@ -109,11 +106,8 @@ def simulated(
     remedy: Remedy, backlog: int, clients: int, outage: int, watch: int, seed: int
 ) -> Outcome:
     processes = min(remedy.processes, clients)
-    breakers = shared(
-        lambda: CircuitBreaker(failures=remedy.failures(), within=WITHIN, open_for=OPEN_FOR),
-        processes,
-        remedy.breaker,
-    )
+    failures = max(2, FAILURES // remedy.processes)  # fewer for fewer clients
+    breaker = partial(CircuitBreaker, failures=failures, within=WITHIN, open_for=OPEN_FOR)
     program: Any = THREE_WAITS if remedy.ends else WITHOUT_END
     return simulate(
         program,
@@ -123,7 +117,7 @@ def simulated(
         schedule=backoffs()[remedy.waits],
         think=THINK,
         budget=shared(RetryBudget.grpc, processes, remedy.budget),
-        breaker=breakers,
+        breaker=shared(breaker, processes, remedy.breaker),
         outages=[Outage(STEADY, outage)],
         seed=seed,
     )
