@@ -58,6 +58,7 @@ class Database(Protocol):
 
         The transaction is committed after the block. A failure of the database is a DatabaseError.
         """
+        ...
 
     def read(self, statement: str, values: Mapping[str, object], /) -> Sequence[Any] | None:
         """Return the rows of a statement, in any thread; `None` if only the writer reads."""

@@ -79,13 +79,18 @@ def finagle(rate: float) -> float:
     return rate * 1.2 + 10
 
 
+def grpc(rate: float) -> float:
+    """Return the requests per second with `RetryBudget.grpc`: no retries in an outage."""
+    return rate
+
+
 def layerings(layers: int = LAYERS) -> list[Layering]:
     """Return 1 to `layers` layers without budgets, and some with budgets."""
     bare = [Layering(f"{count} layer{'s'[: count - 1]}", count) for count in range(1, layers + 1)]
     return [
         *bare,
         Layering("1 layer, finagle", 1, RetryBudget.finagle, finagle),
-        Layering("1 layer, grpc", 1, RetryBudget.grpc, lambda rate: rate),  # it retries nothing
+        Layering("1 layer, grpc", 1, RetryBudget.grpc, grpc),
         Layering(f"{bare[-1].name}, finagle", layers, RetryBudget.finagle, finagle),
     ]
 
