@@ -19,8 +19,8 @@ from ._limits.gate import Gate
 from ._meaning.replay import Diverged
 from ._meaning.semantics import unroll
 from ._words.arguments import explain_arguments
-from ._words.calls import Call, CallAsync, call, call_async
-from ._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
+from ._words.calls import Call, CallAsync, Read, ReadAsync, call, call_async, read, read_async
+from ._words.commands import AsyncInterpreter, Command, Interpreter, Misuse, Repeatable
 from ._words.failures import (
     CircuitOpen,
     ClientError,
@@ -72,6 +72,7 @@ from .schedules.kinds import Computed, Constant, Exponential, Fibonacci, Listed
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from ._limits.hedges import Hedge
     from ._limits.limiters import Limiter
     from ._limits.throttles import Throttle
     from ._meaning.planning import Plan, plan
@@ -103,6 +104,7 @@ __all__ = [
     "First",
     "Forever",
     "Gate",
+    "Hedge",
     "Interpreter",
     "Limiter",
     "Listed",
@@ -135,6 +137,9 @@ __all__ = [
     "Pick",
     "Plan",
     "Program",
+    "Read",
+    "ReadAsync",
+    "Repeatable",
     "Reserve",
     "Rung",
     "Schedule",
@@ -160,12 +165,15 @@ __all__ = [
     "first_of",
     "is_transient",
     "plan",
+    "read",
+    "read_async",
     "reflect",
     "time_limit",
     "unroll",
 ]
 
 _LATER = {
+    "_limits.hedges": ("Hedge",),
     "_limits.limiters": ("Limiter",),
     "_limits.throttles": ("Throttle",),
     "_meaning.planning": ("Plan", "plan"),

@@ -149,6 +149,24 @@ class Ended(Value):
         self.failure: Final = failure
 
 
+@final
+class Hedged(Value):
+    """The end of a try that had a second copy.
+
+    Attributes:
+        run: the run.
+        after: the seconds after which the copy began.
+        won: whether the copy was answered first.
+    """
+
+    __slots__ = __match_args__ = ("run", "after", "won")
+
+    def __init__(self, run: Run, after: float, won: bool) -> None:
+        self.run: Final = run
+        self.after: Final = after
+        self.won: Final = won
+
+
 BreakerState: TypeAlias = Literal["open", "closed"]
 
 
@@ -168,5 +186,5 @@ class BreakerChanged(Value):
         self.state: Final = state
 
 
-Event: TypeAlias = Began | Issued | Answered | WaitBegan | Ended | BreakerChanged
+Event: TypeAlias = Began | Issued | Answered | WaitBegan | Hedged | Ended | BreakerChanged
 """The kinds of events that observers are called with, for `match`."""

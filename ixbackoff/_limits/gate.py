@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from .._words.checks import inf
+from .._words.checks import finite, inf
 from .._words.commands import Misuse
 from .._words.failures import Crowded
 from .breakers import SILENT
@@ -83,6 +83,14 @@ def checked_gates(name: str, given: Gate | Sequence[Gate]) -> tuple[Gate, ...]:
             write = "give a Limiter(...) or another Gate, and a Reserve to do(effect).through"
             raise Misuse(f"{name}={known!r} is not a gate: {write}.")
     return tuple(gates)
+
+
+def checked_turn(gate: Gate, turn: float) -> float:
+    """Return the time at which a try may begin, as `gate` gave it."""
+    time = finite(turn)
+    if time != time:  # nan
+        raise Misuse(f"{gate!r} gave {turn!r} for a turn: return a finite time, or raise Crowded.")
+    return time
 
 
 def deadline_of(limits: Sequence[Limit], now: float) -> float:

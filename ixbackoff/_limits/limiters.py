@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from typing_extensions import override
 
-from .._words.checks import between, inf
+from .._words.checks import between, finite, inf
 from .._words.failures import NotReady, Throttled
 from .._words.headers import RateLimit, rate_limit
 from .._words.verdicts import asked_for
@@ -20,7 +20,12 @@ from .gate import Gate, out_of_line, too_late
 if TYPE_CHECKING:
     from datetime import timedelta
 
-SPREAD = 100  # tries in as much time as a pause took, after it
+SPREAD, FIRST, FASTER = 100, 1.0, 0.99
+"""After a pause turns are 1/100 of it apart, but 1 s at most, and each is 1 % sooner than the last.
+
+So no rush follows the second that Retry-After names to everyone, however high the limiter's rate
+is, and after as long as the pause took, or 100 s, turns come at that rate again.
+"""
 GROWTH, KEPT = 0.4, 0.7  # the constants of CUBIC, and of botocore's adaptive mode
 SLOWEST, SAMPLE = 0.5, 0.5  # tries per second that learning always allows; seconds
 
@@ -40,7 +45,8 @@ class Limiter(Gate):
 
     It hears the service. After `Throttled`, or a failure that asks to be left alone (Retry-After),
     all programs leave the service alone for that time: places in line before its end are void.
-    Then turns begin again one by one, because Retry-After names the same second to everyone.
+    Then turns begin again one by one, and at first slowly: Retry-After names the same second to
+    everyone.
 
     >>> limiter.hear(Throttled(30), now=0.6, began=0.5)
     >>> limiter.turn(1.0, now=1.0, came=0.0, until=60.0)
@@ -112,6 +118,7 @@ class Limiter(Gate):
                 raise too_late(turn, now, until)
             self._now = now
             self._next = own + (self._apart if own > now else self._each)
+            self._apart = max(self._apart * FASTER, self._each)
             return turn
 
     @override
@@ -139,9 +146,10 @@ class Limiter(Gate):
 
     @override
     def answer(self, value: object) -> None:
-        headers: Any = getattr(value, "headers", None)
-        if hasattr(headers, "keys"):  # a mapping
-            self.learn(headers)
+        with suppress(Exception):  # of a mock or a proxy, whose headers must not fail a success
+            headers: Any = getattr(value, "headers", None)
+            if hasattr(headers, "keys"):  # a mapping
+                self.learn(headers)
 
     def learn(self, headers: Mapping[str, str]) -> None:
         """Take what the headers of an answer say: `RateLimit`, `RateLimit-Policy` and older ones.
@@ -158,12 +166,19 @@ class Limiter(Gate):
         self._told = rate_limit(headers) or self._told
 
     def close(self, until: float) -> None:
-        """Let no try go before the time `until`, and then one after the other."""
+        """Let no try go before the time `until`, and then one after the other.
+
+        Raises:
+            ValueError: `until` is not finite.
+        """
+        if finite(until) != until:
+            raise ValueError(f"until={until!r}: give a finite time, in seconds.")
         with self._lock:
             if until > self._opens:
                 self._opens = until
                 self._next = max(self._next, until + self._burst * self._each)
-                self._apart = self._each or max(until - self._now, 0.0) / SPREAD
+                pause = max(until - self._now, 0.0)
+                self._apart = max(self._each, min(pause / SPREAD, FIRST))
 
     def _obey(self, told: RateLimit, now: float) -> None:
         if not self._own and told.each:

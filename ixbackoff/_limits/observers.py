@@ -267,7 +267,7 @@ def with_events(stream: Stream, run: Run, observer: Observer) -> Stream:
 
 
 WATCHING: ContextVar[tuple[Run, Notifier] | None] = ContextVar("ixbackoff_watching", default=None)
-"""While effects of an `all_of` run: the observed run that they belong to, and its notifier."""
+"""While concurrent effects run: the observed run that they belong to, and its notifier."""
 
 
 def with_command_events(stream: Stream, run: Run, notifier: Notifier) -> Stream:

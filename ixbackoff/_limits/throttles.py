@@ -22,11 +22,13 @@ SLICES = 10
 class Throttle(Gate):
     """At most `over` tries for each answer of the service; others fail with `Crowded` at once.
 
-    Of the tries of the last `ttl` seconds it counts those that came, refused ones included, and
-    those that the service answered. It refuses a share of `(came - over * answered) / (came + 1)`,
-    as in "Handling Overload" of Google's SRE book. Refusals are spread evenly, without random
-    numbers. The first answer after `ttl` seconds without one ends them: an outage is over. A
-    failure that is not transient, such as a 404, is an answer.
+    Of the tries of the last `ttl` seconds it counts those that ended, refused ones included, and
+    those that the service answered. It refuses a share of
+    `(ended - over * answered) / (ended + 1)`, as in "Handling Overload" of Google's SRE book.
+    Refusals are spread evenly, without random numbers. The first answer after `ttl` seconds without
+    one ends them: an outage is over. A failure that is not transient, such as a 404, is an answer.
+    A try counts when it ends, so a burst is not refused because its answers are under way. A try
+    that hangs or is cancelled does not count, so give each one a deadline.
 
     Use one throttle for each service, for all programs, threads and tasks that ask it.
 
@@ -60,48 +62,53 @@ class Throttle(Gate):
         self._over = between("over", over, 1.5, 1000, "tries for each answer")
         self._slice = between("ttl", ttl, 1, 3600, "seconds") / SLICES
         self._most = between("most", most, 0, 0.999, "of all tries")
-        self._counts = [(0, 0)]  # of the last slices: the tries that came, and those answered
+        self._slices = [(0, 0)]  # the tries that ended or were refused, and those answered
+        self._ended = self._answered = 0  # the sums of all slices
         self._since = -inf  # the beginning of the last slice
         self._owed = 0.0  # refusals, up to 1
         self._lock = RLock()
 
-    def _count(self, now: float, came: int, answered: int) -> None:
+    def _forget(self, now: float) -> None:
         passed = (now - self._since) / self._slice
-        if passed >= 1:
-            slices = int(min(passed, SLICES))
-            self._counts = [*self._counts, *[(0, 0)] * slices][-SLICES:]
-            self._since = now if passed > SLICES else self._since + slices * self._slice
-        before = self._counts[-1]
-        self._counts[-1] = before[0] + came, before[1] + answered
+        if 0 <= passed < 1:
+            return
+        slices = int(min(max(passed, 0), SLICES))  # 0: the clock went back
+        self._slices = [*self._slices, *[(0, 0)] * slices][-SLICES:]
+        self._ended, self._answered = map(sum, zip(*self._slices, strict=True))
+        self._since = self._since + slices * self._slice if 1 <= passed <= SLICES else now
+
+    def _count(self, answered: int) -> None:
+        ended, before = self._slices[-1]
+        self._slices[-1] = ended + 1, before + answered
+        self._ended += 1
+        self._answered += answered
 
     @property
     def share(self) -> float:
         """The share of the tries that it refuses, as of its last use."""
-        with self._lock:
-            came, answered = map(sum, zip(*self._counts, strict=True))
-        return min(max(0.0, (came - self._over * answered) / (came + 1)), self._most)
+        unanswered = self._ended - self._over * self._answered
+        return min(max(0.0, unanswered / (self._ended + 1)), self._most)
 
     @override
     def enter(self, now: float, came: float, until: float) -> float:
         with self._lock:
-            self._count(now, 0, 0)
+            self._forget(now)
             share = self.share
             self._owed += share
-            self._count(now, 1, 0)
             if self._owed >= 1:
                 self._owed -= 1
+                self._count(0)
                 raise Crowded(why=f"{share:.0%} of the tries are refused, for it answers too few")
         return now
 
     @override
     def hear(self, failure: Exception | None, now: float, began: float) -> None:
-        if failure is None or not is_transient(failure):
-            with self._lock:
-                self._count(now, 0, 0)
-                whole = len(self._counts) == SLICES
-                if whole and not any(answered for _, answered in self._counts):
-                    self._counts = [(0, 0)]  # the first answer after an outage
-                self._count(now, 0, 1)
+        answered = failure is None or not is_transient(failure)
+        with self._lock:
+            self._forget(now)
+            if answered and not self._answered and len(self._slices) == SLICES:
+                self._slices, self._ended = [(0, 0)], 0  # the first answer after an outage
+            self._count(answered)
 
     def __repr__(self) -> str:
         return f"<Throttle: refuses {self.share:.0%} of the tries>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +80,8 @@ class ProgramRun(Run):
         expired: the timeout that ended the run, if one did.
         limits: the current time limits, innermost last.
         ons: the `on`s that may be asked, innermost last; `None` if there is no journal for them.
+        kept: the answers of the current retry step that its next try does not ask for again; `None`
+            outside of one, or if there is no journal.
         top: the rung where the program starts.
         rung: the current rung, or an upper bound of it.
         sure: whether `rung` is exact.
@@ -116,6 +118,7 @@ class ProgramRun(Run):
     mark: Mark | None = None
     logger: Logger | None = None
     ons: list[Predicate] | None = None
+    kept: Sequence[object] | None = None
     _inside: InAttempt | None = None
 
     def __init__(self, program: Chain, timing: Timing, chance: Chance | None = None) -> None:

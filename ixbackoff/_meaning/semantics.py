@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .._limits.breakers import CircuitBreaker, guarded_twice
 from .._limits.budgets import RetryBudget, budgeted
 from .._limits.deadlines import Expired, Limit, checked_seconds, time_around
-from .._limits.gate import Gate, checked_gates, deadline_of, heard, too_late
+from .._limits.gate import Gate, checked_gates, checked_turn, deadline_of, heard, too_late
 from .._limits.nesting import check_begun
 from .._limits.observers import current_observer, with_events
 from .._limits.stopping import checked_stop, stoppable
@@ -507,7 +507,9 @@ def paused(run: ProgramRun, wait: Delay | None) -> Task:
     run.end_wait()
 
 
-def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun) -> Task:
+def retried(
+    effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun, log: Sequence[Entry] = ()
+) -> Task:
     """Try; while there is a wait for the failure, wait, descend, and try again."""
     after: After | None = None
     failure: Exception | None = None
@@ -517,6 +519,7 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun)
     ons = run.ons
     if ons is not None:
         ons.append(chosen)
+        run.kept = log
     try:
         while True:
             number = run.rung if run.rung < ENDLESS else run.number
@@ -550,13 +553,15 @@ def retried(effect_on: Callable[[int], Any], chosen: Predicate, run: ProgramRun)
         run.rung, run.sure = 0, True
         if ons is not None:
             ons.pop()
+            run.kept = None
 
 
 def resumed(step: ResumeStep, run: ProgramRun) -> Task:
     log: list[Entry] = []
     once = chain(Chain, None, DoStep(step.effect))
     try:
-        return (yield from retried(lambda _: Again(once, log, run.ons), step.chosen, run))
+        again = retried(lambda _: Again(once, log, run.ons), step.chosen, run, log)
+        return (yield from again)
     finally:
         log.clear()
 
@@ -665,7 +670,7 @@ def through(effect: Any, gate: Gate, inside: InAttempt) -> Task:
     ended = False
     try:
         turn = gate.enter(now, came, until)
-        while turn > now:
+        while checked_turn(gate, turn) > now:
             if turn >= until:  # a gate may ignore `until`
                 raise too_late(turn, now, until)
             line = in_line(turn - now)

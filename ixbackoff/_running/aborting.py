@@ -33,6 +33,10 @@ class Abort:
 ABORT: ContextVar[Abort | None] = ContextVar("ixbackoff_abort", default=None)
 
 
+COPY: ContextVar[str] = ContextVar("ixbackoff_copy", default="")
+"""What the files of a handler are called beside those of the effect that it is a copy of."""
+
+
 def check_not_aborted() -> None:
     """Check that the current handler is not aborted; for handlers that check now and then.
 

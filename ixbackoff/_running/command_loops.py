@@ -191,10 +191,10 @@ def answered(stream: Stream, handlers: Handlers) -> Any:
 
 
 def in_threads_with(handlers: Handlers) -> Handler:
-    from .together import in_threads
+    from .together import InThreads
 
-    def together(command: Together) -> list[Any]:
-        return in_threads(command, lambda stream: answered(stream, handlers))
+    def together(command: Together) -> Any:
+        return InThreads(command, lambda stream: answered(stream, handlers)).run()
 
     return together
 
@@ -239,7 +239,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
 def in_tasks_with(handlers: Handlers) -> Awaited:
     from .together import in_tasks
 
-    async def together(command: Together) -> list[Any]:
+    async def together(command: Together) -> Any:
         return await in_tasks(command, lambda stream: answered_async(stream, handlers))
 
     return Awaited(together)

@@ -150,13 +150,10 @@ def sleep_until(wait: Delay, stop: Event, logger: Logger) -> None:
 
 
 async def poll_async(seconds: float) -> None:
-    """Let asyncio run other tasks between two checks of a state that cannot be awaited.
-
-    This is not a wait of a program, so `SWITCHES` do not skip it.
-    """
-    import asyncio
-
-    await asyncio.sleep(seconds)
+    """Let the event loop run other tasks; not a wait of a program: `SWITCHES` do not skip it."""
+    asyncio, trio = running()
+    library: Any = asyncio or trio
+    await library.sleep(seconds)
 
 
 async def sleep_async(wait: Delay, logger: Logger | None = None) -> None:

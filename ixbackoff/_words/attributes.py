@@ -9,7 +9,7 @@ STEPS = (
     *("resume", "retry_with", "end", "named", "run", "run_async"),
 )
 RUN_OPTIONS = ("schedule", "within", "budget", "breaker", "stop", "longest", "through")
-OF_ATTEMPTS = ("limit", "expect", "guarded", "through")
+OF_ATTEMPTS = ("limit", "expect", "guarded", "through", "hedged")
 OF_RUNS = {
     **dict(zip(RUN_OPTIONS, RUN_OPTIONS, strict=True)),
     **dict.fromkeys(("timeout", "deadline"), "within"),

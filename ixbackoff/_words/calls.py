@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Generic, ParamSpec, Self, TypeVar
 
-from .commands import Command
+from .commands import Command, Repeatable
 
 __tracebackhide__ = True
 
@@ -62,7 +62,9 @@ class Calling(Command[A], Generic[A]):
         name = getattr(self.function, "__qualname__", repr(self.function))
         arguments = [shown(value) for value in self.arguments]
         arguments += [f"{name}={shown(value, name)}" for name, value in self.keywords]
-        return f"{_word(self)}({', '.join([name, *arguments])})"
+        word = "read" if isinstance(self, Repeatable) else "call"
+        word += "_async" if isinstance(self, CallAsync) else ""
+        return f"{word}({', '.join([name, *arguments])})"
 
 
 class Call(Calling[A], Generic[A]):
@@ -94,6 +96,27 @@ class CallAsync(Calling[A], Generic[A]):
         return coroutine
 
 
+class Read(Call[A], Repeatable[A], Generic[A]):
+    """A call that may be made twice; `read` makes it. A handler of `Call` answers it, too.
+
+    >>> read(pow, 2, 5).arguments
+    (2, 5)
+    """
+
+    __slots__ = ()
+
+
+class ReadAsync(CallAsync[A], Repeatable[A], Generic[A]):
+    """An awaited call that may be made twice; `read_async` makes it.
+
+    >>> from asyncio import sleep
+    >>> read_async(sleep, 2).arguments
+    (2,)
+    """
+
+    __slots__ = ()
+
+
 def call(function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs) -> Call[A]:
     """Make a command that calls a plain function with these arguments.
 
@@ -105,9 +128,18 @@ def call(function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs) -> Call
     Raises:
         TypeError: `function` is not callable.
     """
-    if not callable(function):
-        raise TypeError(f"call({function!r}): give a function, and its arguments after it.")
-    return Call(function, args, tuple(kwargs.items()))
+    return Call(checked("call", function), args, tuple(kwargs.items()))
+
+
+def read(function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs) -> Read[A]:
+    """Make a command as `call` does, of a function that may be called twice: see `Repeatable`.
+
+    >>> from ixbackoff import N0, Hedge, at, do, read
+    >>> from ixbackoff.live import live
+    >>> at(N0).do(do(read(len, "four")).hedged(Hedge())).run(live())
+    4
+    """
+    return Read(checked("read", function), args, tuple(kwargs.items()))
 
 
 def call_async(
@@ -126,12 +158,23 @@ def call_async(
     Raises:
         TypeError: `function` is not callable.
     """
+    return CallAsync(checked("call_async", function), args, tuple(kwargs.items()))
+
+
+def read_async(
+    function: Callable[P, Coroutine[Any, Any, A]], /, *args: P.args, **kwargs: P.kwargs
+) -> ReadAsync[A]:
+    """Make a command as `call_async` does, of a coroutine function that may be called twice.
+
+    >>> from asyncio import sleep
+    >>> read_async(sleep, 2)
+    read_async(sleep, 2)
+    """
+    return ReadAsync(checked("read_async", function), args, tuple(kwargs.items()))
+
+
+def checked(word: str, function: Callable[P, A]) -> Callable[P, A]:
     if not callable(function):
-        raise TypeError(
-            f"call_async({function!r}): give a coroutine function, and its arguments after it."
-        )
-    return CallAsync(function, args, tuple(kwargs.items()))
-
-
-def _word(calling: Calling[Any]) -> str:
-    return "call_async" if isinstance(calling, CallAsync) else "call"
+        kind = "coroutine function" if word.endswith("async") else "function"
+        raise TypeError(f"{word}({function!r}): give a {kind}, and its arguments after it.")
+    return function

@@ -197,6 +197,22 @@ class Command(AnyCommand, Value, Generic[R]):
             )
 
 
+class Repeatable(Command[R]):
+    """A command that does no harm if it is issued twice, however late a copy is carried out.
+
+    Derive from it a command that only reads, or that its service carries out once however often it
+    is asked (`Idempotency-Key`). A PUT is not enough: a copy that was given up may be carried out
+    when the program has gone on, and put an old value in place of a newer one.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class GetETag(Repeatable[str]):
+    ...     url: str
+    """
+
+    __slots__ = ()
+
+
 Stream: TypeAlias = Generator[Command[Any], Any, Any]
 """A generator of the commands of a program, into which the loop sends the answer to each."""
 

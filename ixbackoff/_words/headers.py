@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 LEFT = ("Remaining", "Reset")
 NUMBERS = re.compile(r"\b([a-z]+)\s*=\s*([0-9]+)", re.ASCII)
+LONGEST = 1e9
+"""Seconds, or requests: greater numbers count as this one, and such a reset is since 1970."""
 SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?", re.ASCII)
 READ = (
     *("Retry-After", "Date", "RateLimit", "RateLimit-Policy"),
@@ -87,13 +89,15 @@ def rate_limit(headers: Mapping[str, str]) -> RateLimit | None:
     for prefix in "RateLimit-", "X-RateLimit-", "X-Rate-Limit-":
         left, reset = (headers.get(prefix + name, "").strip() for name in LEFT)
         if SECONDS.fullmatch(left) and SECONDS.fullmatch(reset):
-            seconds = float(reset) if float(reset) < 1e9 else max(0.0, float(reset) - time.time())
-            found.append(RateLimit(float(left), seconds))
+            seconds, now = float(reset), time.time()
+            seconds = seconds if seconds < LONGEST else min(max(0.0, seconds - now), LONGEST)
+            found.append(RateLimit(min(float(left), LONGEST), seconds))
     return min(found, default=None)
 
 
 def parameters(header: str) -> dict[str, dict[str, float]]:
     items = [one.partition(";") for one in header.split(",")]
     return {
-        name.strip(): {k: float(v) for k, v in NUMBERS.findall(rest)} for name, _, rest in items
+        name.strip(): {k: min(float(v), LONGEST) for k, v in NUMBERS.findall(rest)}
+        for name, _, rest in items
     }

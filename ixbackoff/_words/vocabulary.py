@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Never, Self, TypeAlias, final
 
 from .checks import between
-from .commands import Command, Misuse
+from .commands import Command, Misuse, Repeatable, Stream
 from .reasons import Reason
 from .texts import printable
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 INFO = 20  # logging.INFO; logging itself costs 16 ms to import
 
 
-class Download(Command[None]):
+class Download(Repeatable[None]):
     """A download of a URL into a file.
 
     The file appears when the download is complete.
@@ -62,7 +62,7 @@ class Upload(Command[None]):
         return f"Upload(path={self.path!r}, url={without_secrets(self.url)!r})"
 
 
-class Log(Command[None]):
+class Log(Repeatable[None]):
     """A message for the log.
 
     >>> Log("ready")
@@ -80,7 +80,7 @@ class Log(Command[None]):
         self.level = level
 
 
-class Throw(Command[Never]):
+class Throw(Repeatable[Never]):
     """A command that fails with `error`: a trace shows it, and a handler may answer otherwise.
 
     >>> Throw(LookupError("no such page"))
@@ -288,7 +288,7 @@ def stands(command: Command[Any]) -> bool:
     return isinstance(command, Reserve) or (isinstance(command, Delay) and not command._rung)
 
 
-class Pick(Command[int]):
+class Pick(Repeatable[int]):
     """A random number of `range(count)`, as a command: a test can choose it, a replay repeats it.
 
     >>> from ixbackoff import N0, at
@@ -306,17 +306,42 @@ class Pick(Command[int]):
 
 
 @final
-class Together(Command[list[Any]]):
-    """Concurrent effects; made by `all_of`. A run performs them itself, without a handler."""
+class Together(Command[Any]):
+    """Concurrent effects; made by `all_of` and `.hedged`. A run performs them, without a handler.
 
-    __slots__ = ("effects",)
+    Attributes:
+        copied: whether each command has to be `Repeatable`, because it is in a hedge.
+        hedge: the `Hedge`, if the second effect is a copy of the first.
+    """
+
+    __slots__ = ("effects", "copied", "hedge")
     _answered_by_runs = True
 
     def __init_subclass__(cls) -> None:
         raise Misuse("Together cannot be subclassed: all_of makes it.")
 
-    def __init__(self, effects: tuple[Any, ...]) -> None:
+    def __init__(self, effects: tuple[Any, ...], copied: bool = False, hedge: Any = None) -> None:
         self.effects = effects
+        self.copied = copied
+        self.hedge = hedge
+
+
+def checked_copy(part: Any) -> Stream | None:
+    """Check a command or an effect in a hedge; return what to issue instead, `None` for itself."""
+    kind = part.__class__.__name__
+    if part is CLOCK or isinstance(part, Repeatable | Passage | Refused):
+        return None
+    if isinstance(part, Together):
+        if part.hedge is None:
+            return None if part.copied else iter(Together(part.effects, copied=True))
+        raise Misuse("A hedge inside a hedge would ask four times: leave out one of them.")
+    if kind in ("Limited", "Guarded", "Delay", "Reserve"):
+        raise Misuse("A limit, a breaker or a gate is around a hedge: write it after .hedged.")
+    instead = {"Call": "make it with read(...)", "CallAsync": "make it with read_async(...)"}
+    raise Misuse(
+        f"{kind} may not be issued twice: {instead.get(kind, 'derive it from Repeatable')} if a "
+        "copy does no harm, however late it is carried out."
+    )
 
 
 Standard: TypeAlias = Download | Upload | Delay | Log | Throw

@@ -23,6 +23,7 @@ from .._limits.deadlines import checked_seconds
 from .._limits.gate import Gate, checked_gates
 from .._meaning.chains import Chain, Step, chain, counted
 from .._meaning.machine import Perform
+from .._meaning.pieces import parts
 from .._meaning.steps import (
     DoStep,
     Guarded,
@@ -33,13 +34,15 @@ from .._meaning.steps import (
     ThenStep,
     checked_function,
 )
-from .._words.commands import Misuse, is_coroutine_function
+from .._words.commands import Command, Misuse, Repeatable, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, predicate
 from .._words.verdicts import is_transient
-from .._words.vocabulary import Delay, Now, Reserve
+from .._words.vocabulary import Delay, Now, Reserve, Together, checked_copy
 
 if TYPE_CHECKING:
     from datetime import timedelta
+
+    from .._limits.hedges import Hedge
 
 __tracebackhide__ = True
 
@@ -59,6 +62,15 @@ class CommandOrAttempt(Protocol[E_co, A_co]):
     """An effect that can be tried at a rung: a command or an attempt, but never a program."""
 
     def __iter__(self) -> Generator[E_co, Any, A_co]: ...
+
+
+def overloaded(method: Callable[..., A]) -> Callable[..., A]:
+    """Mark a method whose types are those of the overloads above it.
+
+    An overload that takes a `Never` can never be called. It exists for the name of that argument, a
+    sentence that type checkers print where a program cannot use the method.
+    """
+    return method
 
 
 @final
@@ -195,6 +207,39 @@ class Attempt(Chain, Generic[E_co, A_co]):
         """
         guard = gate if isinstance(gate, Reserve) else checked_gates("through", (gate,))[0]
         return extended(None, DoStep(Guarded(self, guard)))
+
+    @overload
+    def hedged(self: Attempt[Repeatable[Any], Any], hedge: Hedge) -> Attempt[E_co | Now, A_co]: ...
+
+    @overload
+    def hedged(
+        self, hedge: Hedge, *, a_command_in_it_is_not_repeatable: Never
+    ) -> Attempt[E_co | Now, A_co]: ...
+
+    @overloaded
+    def hedged(self, hedge: Hedge) -> Attempt[Any, Any]:
+        """Issue a second copy of a try that is slow, and take the first answer.
+
+        Each command has to be `Repeatable`. The loser is cancelled and awaited in `run_async`; in
+        `run` each has a thread, and the loser is aborted. A durable run makes no copy.
+
+        >>> from ixbackoff import N0, Hedge, at, do, read
+        >>> from ixbackoff.live import live
+        >>> at(N0).do(do(read(len, "four")).hedged(Hedge()).limit(5)).run(live())
+        4
+
+        Raises:
+            Misuse: `hedge` is not a `Hedge`, or a command may not be issued twice. The run raises
+                it in place of a command that is known only then.
+        """
+        from .._limits.hedges import Hedge as Kind
+
+        if not isinstance(hedge, Kind):
+            raise Misuse(f"hedged({hedge!r}): give a Hedge(...), one for each service.")
+        for part in parts(self):
+            if isinstance(part, Command | Limited | Guarded):
+                checked_copy(part)
+        return extended(None, DoStep(Together((self, self), True, hedge)))
 
     def __repr__(self) -> str:
         return f"<Attempt of {counted(len(self.steps()))}>"

@@ -20,7 +20,7 @@ from .._words.rungs import FOREVER, N0, Nat, Rung, Succ, name_of, position
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Delay, Standard
 from ..schedules.algebra import Schedule
-from .attempts import CommandOrAttempt
+from .attempts import CommandOrAttempt, overloaded
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -40,15 +40,6 @@ J = TypeVar("J", bound=Nat)
 N = TypeVar("N", bound=Nat)
 A_co = TypeVar("A_co", covariant=True, default=None)
 E_co = TypeVar("E_co", covariant=True, default=Standard)
-
-
-def overloaded(method: Callable[..., A]) -> Callable[..., A]:
-    """Mark a method whose types are those of the overloads above it.
-
-    An overload that takes a `Never` can never be called. It exists for the name of that argument, a
-    sentence that type checkers print where a program cannot use the method.
-    """
-    return method
 
 
 @final

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, TextIO
 
 from .._running.boots import since_boot
 
@@ -30,6 +30,24 @@ def elapsed() -> float:
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     except (OSError, AttributeError):
         return time.monotonic()
+
+
+def clock_in(file: TextIO) -> Callable[[], float]:
+    """Return a clock, in seconds since the epoch, that cannot be set until the machine boots again.
+
+    The file contains the id of the boot and its time, by the clock of the first process that asked.
+    """
+    boot = since_boot()
+    if not boot.id:
+        return time.time
+    began = time.time() - boot.seconds
+    with suppress(ValueError):
+        known, text = file.read().split()
+        began = float(text) if known == boot.id else began
+    file.seek(0)
+    file.truncate()
+    print(boot.id, began, file=file, flush=True)
+    return lambda: began + since_boot().seconds
 
 
 class DatabaseClock:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import sys
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, Flag
 from functools import partial
 from importlib import import_module
 from operator import attrgetter
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from .._words.calls import shown as without_secrets
 from .._words.commands import Misuse
 from .._words.values import fields_of
 from .._words.verdicts import RECORDED
@@ -30,6 +31,7 @@ TAG = "$"
 """The key that marks a value with a type; a dict with this key is encoded as a list of pairs."""
 
 LONGEST = 200  # the greatest number of characters of a value in a message
+NESTED = 100  # the greatest depth of a value
 DEEPEST = 5  # the greatest length of a recorded chain of causes
 
 
@@ -116,9 +118,11 @@ def recordable(kind: type[A], to: Callable[[A], Any], back: Callable[[Any], A]) 
     NAMES[kind] = name
 
 
-def encode(value: Any) -> JSON:
+def encode(value: Any, depth: int = 0) -> JSON:
     """Return `value` as JSON; raise Unrecordable if a part of it cannot be encoded."""
     kind: type = value.__class__
+    if depth > NESTED:
+        raise Unrecordable(f"A value cannot be recorded: it is nested more than {NESTED} deep.")
     if value is None or kind is bool or kind is int:
         return value
     if kind is str:
@@ -126,15 +130,16 @@ def encode(value: Any) -> JSON:
     if kind is float:
         return value if value - value == 0 else {TAG: "float", "v": repr(value)}
     if kind is list:
-        return [encode(item) for item in value]
+        return [encode(item, depth + 1) for item in value]
     if kind is dict:
         if TAG not in value and all(key.__class__ is str and key.isprintable() for key in value):
-            return {key: encode(item) for key, item in value.items()}
-        return {TAG: "dict", "v": [[encode(key), encode(item)] for key, item in value.items()]}
+            return {key: encode(item, depth + 1) for key, item in value.items()}
+        pairs = [[encode(key, depth + 1), encode(item, depth + 1)] for key, item in value.items()]
+        return {TAG: "dict", "v": pairs}
     name = NAMES.get(kind)
     if name is not None:
-        return {TAG: name, "v": encode(KINDS[name].to(value))}
-    return encode_by_base(value, kind)
+        return {TAG: name, "v": encode(KINDS[name].to(value), depth + 1)}
+    return encode_by_base(value, kind, depth + 1)
 
 
 def text_of(value: str) -> JSON:
@@ -148,17 +153,18 @@ def text_of(value: str) -> JSON:
     return {TAG: "str", "v": base64_of(value.encode())} if "\0" in value else value
 
 
-def encode_by_base(value: Any, kind: type) -> JSON:
+def encode_by_base(value: Any, kind: type, depth: int) -> JSON:
     if derives(kind, BaseException):
         return encode_failure(value)
     if derives(kind, Enum):
-        return {TAG: "enum", "k": named(kind), "v": value.name}
+        given = value.value if derives(kind, Flag) else value.name
+        return {TAG: "enum", "k": named(kind), "v": given}
     if derives(kind, PurePath):
         return {TAG: "path", "k": named(kind), "v": encode(str(value))}
     if derives(kind, tuple) and hasattr(kind, "_make"):
-        return {TAG: "named", "k": named(kind), "v": list(map(encode, value))}
+        return {TAG: "named", "k": named(kind), "v": [encode(item, depth) for item in value]}
     if is_dataclass(kind):
-        encoded = {field.name: encode(getattr(value, field.name)) for field in fields(kind)}
+        encoded = {one.name: encode(getattr(value, one.name), depth) for one in fields(kind)}
         return {TAG: "data", "k": named(kind), "v": encoded}
     if kind is type:
         return {TAG: "type", "v": named(value)}
@@ -194,14 +200,39 @@ def decode(encoded: JSON) -> Any:
 
 
 def decode_data(encoded: JSON) -> Any:
-    """Make an instance of a dataclass without calling `__init__`: its fields were checked once."""
+    """Make an instance of a dataclass without calling `__init__`: its fields were checked once.
+
+    Fields that were added since have their defaults, and removed ones are dropped.
+    """
     kind = found(encoded["k"])
     if not is_dataclass(kind) or not isinstance(kind, type):
         raise Unrecordable(f"{encoded['k']} is not a dataclass any more.")
     made = object.__new__(kind)
-    for name, item in encoded["v"].items():
-        object.__setattr__(made, name, decode(item))
+    for field in fields(kind):
+        if field.name in encoded["v"]:
+            value = decode(encoded["v"][field.name])
+        elif field.default is not MISSING:
+            value = field.default
+        elif field.default_factory is not MISSING:
+            value = field.default_factory()
+        else:
+            raise Unrecordable(
+                f"{encoded['k']} in the journal has no {field.name}: give a default."
+            )
+        object.__setattr__(made, field.name, value)
     return made
+
+
+def decode_enum(encoded: JSON) -> Any:
+    kind, given = found_kind(encoded["k"], Enum), encoded["v"]
+    return kind(given) if derives(kind, Flag) else kind[given]
+
+
+def decode_named(encoded: JSON) -> Any:
+    """Make a named tuple; new fields have their defaults."""
+    kind = found_kind(encoded["k"], tuple)
+    values = list(map(decode, encoded["v"]))
+    return kind._make(values + [kind._field_defaults[name] for name in kind._fields[len(values) :]])
 
 
 def encode_failure(failure: BaseException, depth: int = 0) -> JSON:
@@ -297,9 +328,9 @@ DECODERS: dict[str, Callable[[JSON], Any]] = {
     "str": lambda encoded: base64.b64decode(encoded["v"]).decode("utf-8", "surrogatepass"),
     "dict": lambda encoded: {decode(key): decode(item) for key, item in encoded["v"]},
     "failure": decode_failure,
-    "enum": lambda encoded: found_kind(encoded["k"], Enum)[encoded["v"]],
+    "enum": decode_enum,
     "path": lambda encoded: found_kind(encoded["k"], PurePath)(decode(encoded["v"])),
-    "named": lambda encoded: found_kind(encoded["k"], tuple)._make(map(decode, encoded["v"])),
+    "named": decode_named,
     "data": decode_data,
     "type": lambda encoded: found_kind(encoded["v"], object),
 }
@@ -329,7 +360,8 @@ def found(name: str) -> Any:
     if where == module_of("__main__"):
         where = "__main__"
     try:
-        place: Any = sys.modules.get(where) or import_module(where)
+        known = where.partition(".")[0] in sys.modules  # a row can import no other package
+        place: Any = sys.modules.get(where) or (import_module(where) if known else None)
         for part in path.split("."):
             place = getattr(place, part)
     except (ImportError, AttributeError) as error:
@@ -352,9 +384,9 @@ def found_kind(name: str, base: type) -> Any:
 
 
 def shown(value: object) -> str:
-    """Return the `repr` of a value, cut if it is long."""
+    """Return the `repr` of a value without secrets, cut if it is long."""
     try:
-        text = repr(value)
+        text = without_secrets(value)
     except Exception:
         text = f"<{type(value).__name__}>"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 import sqlalchemy
 from dbos import DBOS, DBOSClient
 from dbos._context import current_owner_xid
 from dbos._migration import get_migration_versions, get_sqlite_migration_versions
+from dbos._sys_db import SystemDatabase
 
 SCHEMA = "dbos"
+WAKE = "transition_delayed_workflows"
 QUEUE_THREADS = "queue-worker-"
 """The prefix of the names of the threads that take runs from queues."""
 
 
-def connections(client: DBOSClient) -> sqlalchemy.Engine:
+def connections(client: DBOSClient | DBOS) -> sqlalchemy.Engine:
     return client._sys_db.engine
 
 
 def workflow_table(client: DBOSClient) -> sqlalchemy.Table:
     return client._sys_db.tables.workflow_status
+
+
+def output_table(client: DBOSClient) -> sqlalchemy.Table:
+    return client._sys_db.tables.workflow_output
+
+
+def step_table(client: DBOSClient) -> sqlalchemy.Table:
+    return client._sys_db.tables.operation_outputs
 
 
 def tables_of(client: DBOSClient) -> list[sqlalchemy.Table]:
@@ -58,6 +69,29 @@ def check_owner(
 def stop_reconnecting(dbos: DBOS | DBOSClient) -> None:
     """Let calls of the database fail immediately: threads that retry them would never end."""
     dbos._sys_db._retry_connection_errors = False
+
+
+def nothing(self: SystemDatabase) -> None:
+    """Wake no runs."""
+
+
+def launch(dbos: DBOS, now: Callable[[], float]) -> None:
+    """Launch DBOS, with parked runs that are due by the clock `now`, and not by the machine's."""
+    usual = SystemDatabase.transition_delayed_workflows
+    setattr(SystemDatabase, WAKE, nothing)
+    try:
+        DBOS.launch()
+    finally:
+        setattr(SystemDatabase, WAKE, usual)
+    rows = dbos._sys_db.tables.workflow_status
+    late = rows.c.status == "DELAYED", rows.c.delay_until_epoch_ms <= sqlalchemy.bindparam("now")
+    change = sqlalchemy.update(rows).where(*late).values(status="ENQUEUED")
+
+    def wake() -> None:
+        with dbos._sys_db.engine.begin() as connection:
+            connection.execute(change, {"now": int(now() * 1000)})
+
+    setattr(dbos._sys_db, WAKE, wake)
 
 
 def stop_queues(dbos: DBOS, seconds: float) -> None:

@@ -21,7 +21,7 @@ from .._running.sleeping import LONGEST_SLEEP, awaitable
 from .clocks import left
 from .journal import Cancelled, Entry, Make, MakeAsync, Parked, RunLost, after
 from .outages import insist, insist_async, outside_of_workflows
-from .store import NewRun, Store, is_cancelled, owner_of, segment_id
+from .store import NewRun, Store, converted, is_cancelled, owner_of, segment_id
 from .workerlocks import WorkerLock
 
 A = TypeVar("A")
@@ -75,6 +75,7 @@ class SegmentJournal:
         self.host = host
         self.held = held
         self.run = start.run
+        self.seed: int = start.given["seed"]
         self.number = number
         self.entries: dict[str, Entry] = {}
         self.before: frozenset[str] = frozenset()
@@ -90,13 +91,13 @@ class SegmentJournal:
 
     def load(self) -> None:
         """Read the journal; if it is empty, record the start of the run."""
-        taken = 0
-        for segment in range(self.number + 1):
+        ids = [segment_id(self.run, segment) for segment in range(self.number + 1)]
+        steps: list[tuple[int, Entry | None]] = []
+        for steps in self.insist(partial(self.host.store.steps_of, ids)).values():
             self.before = frozenset(self.entries)
-            steps = self.insist(partial(self.host.store.steps, segment_id(self.run, segment)))
-            taken = max((step for step, _ in steps), default=0)
-            self.entries |= {entry["at"]: entry for _, entry in steps if entry is not None}
-        for _ in range(taken):
+            found = [self.opened(entry) for _, entry in steps if entry is not None]
+            self.entries |= {entry["at"]: entry for entry in found}
+        for _ in range(max((step for step, _ in steps), default=0)):
             DBOS.reserve_step()
         self.resumed = BEGIN in self.entries
         if self.resumed:
@@ -160,9 +161,8 @@ class SegmentJournal:
             except TAKEN_AWAY:
                 raise self.taken_away() from None
 
-        entry = self.entries[place] = insist(
-            self.run, recorded, self.held.over, once.is_of_database
-        )
+        kept = insist(self.run, recorded, self.held.over, once.is_of_database)
+        entry = self.entries[place] = self.opened(kept)
         return entry
 
     async def keep_async(self, place: str, kind: str, make: MakeAsync) -> Entry:
@@ -175,8 +175,15 @@ class SegmentJournal:
             except TAKEN_AWAY:
                 raise await asyncio.to_thread(self.taken_away) from None
 
-        entry = self.entries[place] = await insist_async(self.run, recorded, once.is_of_database)
+        kept = await insist_async(self.run, recorded, once.is_of_database)
+        entry = self.entries[place] = self.opened(kept)
         return entry
+
+    def opened(self, entry: Entry) -> Entry:
+        return converted(entry, self.host.store.opened)
+
+    def sealed(self, entry: Entry) -> Entry:
+        return converted(entry, self.host.store.sealed)
 
     def step(self) -> StepReservation:
         """Reserve the next step, under a lock, because several threads may do so."""
@@ -228,7 +235,7 @@ class Once:
             while not self._journal.sure():
                 self._journal.held.over.wait(MOMENT)
             self._making = True
-            self._entry = make()
+            self._entry = self._journal.sealed(make())
             self._making = False
         return self._entry
 
@@ -237,6 +244,6 @@ class Once:
             while not self._journal.sure():
                 await awaitable()(MOMENT)
             self._making = True
-            self._entry = await make()
+            self._entry = self._journal.sealed(await make())
             self._making = False
         return self._entry

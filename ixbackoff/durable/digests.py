@@ -32,6 +32,8 @@ class CommandDigest(NamedTuple):
 def digest_of(command: Command[Any]) -> CommandDigest:
     if isinstance(command, Together):  # attempts cannot be compared
         number = len(command.effects)
+        if command.hedge is not None:
+            return CommandDigest("Twice", "1", "a hedged effect")
         return CommandDigest("Together", str(number), f"{number} concurrent effects")
     if stands(command):
         return CommandDigest("Line", "", "a place in line")

@@ -15,7 +15,7 @@ from .._running.sleeping import blocking_sleep
 from .._words.commands import Misuse
 from .engine import DATABASE
 from .store import Store, checked_database, file_of
-from .summaries import RunSummary, clock, commands, summary_of
+from .summaries import RunSummary, clock, commands, summaries, summary_of
 
 VARIABLE = "IXBACKOFF_DATABASE"
 MOST = 10_000
@@ -34,9 +34,8 @@ class Listing(NamedTuple):
 
 def runs(store: Store, words: Namespace) -> Listing:
     """List the newest runs."""
-    found = [summary_of(store, run) for run in store.recent(words.limit)]
     columns = ("run", "workflow", "began", "rung", "wait_count", "state", "worker")
-    return Listing([one._asdict() for one in found if one is not None], columns)
+    return Listing([one._asdict() for one in summaries(store, words.limit)], columns)
 
 
 def show(store: Store, words: Namespace) -> Listing:
@@ -55,7 +54,7 @@ def pause(store: Store, words: Namespace) -> Listing:
 
 
 def resume(store: Store, words: Namespace) -> Listing:
-    """Resume a run that was paused, or whose program diverged."""
+    """Resume a run that was paused or is stuck."""
     found = summary_of(store, words.id)
     if found is not None and not store.resume(words.id):
         return Listing([], failed=f"Run {words.id} cannot be resumed: it is {found.state}.")

@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from threading import Condition
 from typing import Any, Generic, ParamSpec, TypeVar
 from uuid import uuid4
@@ -16,7 +17,18 @@ from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import Stopped
 from .._writing.programs import Program
 from .codec import JSON, decode, encode
-from .store import NewRun, Store, checked_id, failure_of, has_no_end, is_cancelled
+from .journal import current_command
+from .store import (
+    NewRun,
+    Seal,
+    Store,
+    checked_id,
+    encoded_failure,
+    has_no_end,
+    is_cancelled,
+    is_stuck,
+)
+from .summaries import RunSummary, summaries, summary_of
 from .worker import POLL, AnyWorkflow, Worker, check_no_worker
 from .workflows import Workflow, fingerprint
 
@@ -30,7 +42,7 @@ SEED_BITS = 53
 
 
 class WorkflowHandle(Generic[A]):
-    """A handle on a durable run, to wait for its result; the `start` methods of `Engine` return it.
+    """A handle on a durable run; `run` and the `start` methods of `Engine` return it.
 
     Attributes:
         id: the id of the run, by which any process finds it.
@@ -47,8 +59,13 @@ class WorkflowHandle(Generic[A]):
             Exception: the last failure of the run.
             Stopped: the run was cancelled.
             LookupError: the run was forgotten.
-            Misuse: the engine was closed before the run ended.
+            Misuse: the engine was closed before the run ended, or this is the handler of a command.
         """
+        if current_command() is not None:
+            raise Misuse(
+                f"A handler that waits for run {self.id} holds a thread that the run may need: "
+                "answer with the id, and wait for its end in a command that is retried."
+            )
         value: A
         while True:
             over, value = self._engine.result_so_far(self.id)
@@ -64,6 +81,26 @@ class WorkflowHandle(Generic[A]):
             if over:
                 return value
             await asyncio.to_thread(self._engine.wait_for_an_end)
+
+    @property
+    def summary(self) -> RunSummary:
+        """The state of the run; a LookupError if it was forgotten."""
+        found = summary_of(self._engine.store, self.id)
+        if found is None:
+            raise LookupError(f"There is no run {self.id}.")
+        return found
+
+    def pause(self) -> None:
+        """Pause the run: no command of it is performed until it is resumed."""
+        self._engine.store.pause(self.id)
+
+    def resume(self) -> bool:
+        """Resume the run if it is paused or stuck; return false in other states."""
+        return self._engine.store.resume(self.id)
+
+    def cancel(self) -> None:
+        """Cancel the run for good; its `finally` blocks run."""
+        self._engine.store.cancel(self.id)
 
     def __repr__(self) -> str:
         return f"<WorkflowHandle {self.id}>"
@@ -98,6 +135,9 @@ class Engine(Generic[E]):
         hold: the longest wait, in seconds, that is not parked. A run whose wait is parked takes no
             memory.
         worker: whether to perform runs; `False` for a process that only starts them.
+        keep: the time for which runs that have ended are kept; by default until they are forgotten.
+        seal: a function that encrypts bytes, and one that decrypts them. Arguments, commands,
+            answers and failures pass through them on their way to the database and back.
 
     Raises:
         Misuse: an argument has the wrong type, two workflows have the same name, another engine
@@ -114,22 +154,30 @@ class Engine(Generic[E]):
         concurrency: int | None = None,
         hold: float = 60.0,
         worker: bool = True,
+        keep: timedelta | None = None,
+        seal: Seal | None = None,
     ) -> None:
         check_interpreter(interpreter)
         self._interpreter: AnyInterpreter = interpreter
         self._workflows = by_name(workflows)
-        check_numbers(hold, concurrency)
+        check_numbers(hold, concurrency, keep)
         self._ended = Condition()
         self._process = os.getpid()
         self._closed = False
         self._worker: Worker | None = None
         if worker:
             check_no_worker()  # first: SQLite may hang in the fork of a process that uses it
-        self.store = Store(database)
+        self.store = Store(database, seal)
         if worker:
             try:
                 self._worker = Worker(
-                    self._interpreter, self._workflows, self.store, concurrency, hold, self._ended
+                    self._interpreter,
+                    self._workflows,
+                    self.store,
+                    concurrency,
+                    hold,
+                    self._ended,
+                    keep,
                 )
             except BaseException:
                 self.store.close()
@@ -177,11 +225,7 @@ class Engine(Generic[E]):
         """
         start = self._new_run(id, workflow, args, kwargs)
         self.store.enqueue(start)
-        begun = self.store.last(id)
-        theirs = None if begun is None else (begun.attributes or {}).get("workflow")
-        if theirs not in (None, workflow.name):
-            raise Misuse(f"Run {id} is a run of the workflow {theirs}, not of {workflow.name}.")
-        return WorkflowHandle(self, id)
+        return self._handles([start])[0]
 
     def start_many(
         self, workflow: Callable[[B], Program[Any, Any, A, E]], arguments: Mapping[str, B], /
@@ -191,11 +235,36 @@ class Engine(Generic[E]):
         As with `start_with_id`, a run that has the id already is returned.
 
         Raises:
-            Misuse: as `start`; or an id is not printable.
+            Misuse: as `start_with_id`.
             Unrecordable: an argument cannot be recorded.
         """
         starts = [self._new_run(run, workflow, (given,), {}) for run, given in arguments.items()]
         self.store.enqueue_all(starts)
+        return self._handles(starts)
+
+    def run(self, id: str) -> WorkflowHandle[Any]:  # noqa: A002
+        """Return the run with an id, whichever process started or performs it.
+
+        Raises:
+            LookupError: there is no such run.
+        """
+        handle = WorkflowHandle[Any](self, id)
+        _ = handle.summary
+        return handle
+
+    def runs(self, limit: int = 20) -> list[RunSummary]:
+        """Return summaries of the newest runs in the database, the newest first."""
+        return summaries(self.store, limit)
+
+    def _handles(self, starts: list[NewRun]) -> list[WorkflowHandle[Any]]:
+        """Return the handles; raise Misuse if an id belongs to another workflow's run."""
+        theirs = self.store.workflows([start.run for start in starts])
+        for start in starts:
+            name = theirs.get(start.run, start.workflow)
+            if name != start.workflow:
+                raise Misuse(
+                    f"Run {start.run} is a run of the workflow {name}, not of {start.workflow}."
+                )
         return [WorkflowHandle(self, start.run) for start in starts]
 
     def _new_run(
@@ -209,8 +278,8 @@ class Engine(Generic[E]):
         timeless = Defaults(how.schedule, budget=how.budget)
         check_run(program, self._interpreter, Interpreter | AsyncInterpreter, timeless)
         given: dict[str, JSON] = {
-            "args": [encode(value) for value in args],
-            "kwargs": {name: encode(value) for name, value in kwargs.items()},
+            "args": self.store.sealed([encode(value) for value in args]),
+            "kwargs": self.store.sealed({name: encode(one) for name, one in kwargs.items()}),
             "seed": random.getrandbits(SEED_BITS),
             "plan": fingerprint(program, how),
         }
@@ -231,9 +300,10 @@ class Engine(Generic[E]):
         if status is None:
             raise LookupError(f"There is no run {run}: it was forgotten.")
         if status.status == "SUCCESS" and "value" in (status.output or {}):
-            return True, decode((status.output or {})["value"])
-        if status.status == "ERROR" and not has_no_end(status):
-            raise failure_of(status)
+            return True, decode(self.store.opened((status.output or {})["value"]))
+        if status.status == "ERROR" and not has_no_end(status) and not is_stuck(status):
+            failure: BaseException = decode(self.store.opened(encoded_failure(status)))
+            raise failure
         if status.status == "CANCELLED" and is_cancelled(status):
             raise Stopped(f"run {run} was cancelled")
         if status.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
@@ -267,7 +337,9 @@ def by_name(workflows: tuple[object, ...]) -> dict[str, AnyWorkflow]:
     return named
 
 
-def check_numbers(hold: object, concurrency: object) -> None:
+def check_numbers(hold: object, concurrency: object, keep: object) -> None:
+    if keep is not None and not (isinstance(keep, timedelta) and keep >= timedelta(0)):
+        raise ValueError(f"keep={keep!r}: give a timedelta, or None.")
     if not isinstance(hold, int | float) or not hold >= 0:
         raise ValueError(f"hold={hold!r}: give seconds, 0 or more.")
     if concurrency is not None and (not isinstance(concurrency, int) or concurrency < 1):

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from .._meaning.replay import Diverged
+from .._running.together import branches
+from .._words.commands import Command, Stream
 from .._words.failures import Predicate
 from .._words.reasons import Reason
-from .digests import CommandDigest
+from .._words.vocabulary import CLOCK, Delay, Passage, Refused, Together, stands
+from .digests import DIGITS, CommandDigest, digest_of
+
+if TYPE_CHECKING:
+    from .._meaning.runs import ProgramRun
 
 __tracebackhide__ = True
 
@@ -42,13 +49,15 @@ class CurrentCommand(NamedTuple):
     """The command that a handler performs in a durable run.
 
     Attributes:
-        idempotency_key: a key for the header Idempotency-Key. A command that is performed again
-            after a crash has the same key; the next try of a retry is another command.
-        repeated: whether a process that died may have performed the command before.
+        idempotency_key: a key for the header Idempotency-Key. All tries of a command in `retry` or
+            `resume` have the same key, before and after a crash; no other command has it.
+        repeated: whether a process that died may have performed this try before.
+        place: the run and the place of this try, for a log.
     """
 
     idempotency_key: str
     repeated: bool
+    place: str
 
 
 CURRENT: ContextVar[CurrentCommand | None] = ContextVar("ixbackoff_current_command", default=None)
@@ -96,11 +105,13 @@ class Journal(Protocol):
     """The store of the entries of one run.
 
     Attributes:
+        seed: the seed of the run: each start of a run, even with the same id, has its own.
         resumed: whether an earlier process began the run.
         began: the start of the run, in seconds since the epoch.
     """
 
     run: str
+    seed: int
     resumed: bool
     began: float
 
@@ -159,8 +170,13 @@ class Line:
     Args:
         path: the beginning of the places of the commands.
         again: whether the next command may have been performed before.
+        origin: the `origin` of the `all_of` around an effect.
 
     Attributes:
+        run: the run of the program; `None` in an effect.
+        digest: that of the current command.
+        origin: the place where the current retry step began, or the current place outside of one.
+        tried: the digests of the commands of the current try, the current one included.
         ons: the `on`s that may be asked of a failure of the current command, innermost last.
         times: the times that deadlines have read since the previous command.
         refused: the number of waits that the budget has refused since the previous command.
@@ -169,12 +185,19 @@ class Line:
         aborted: whether this effect was aborted.
     """
 
-    def __init__(self, journal: Journal, path: str = "", again: bool = False) -> None:
+    def __init__(
+        self, journal: Journal, path: str = "", again: bool = False, origin: str = ""
+    ) -> None:
         self.journal = journal
         self.path = path
         self.again = again
+        self.origin = origin
+        self.run: ProgramRun | None = None
         self.index = 0
         self.digest = CommandDigest("", "", "")
+        self.tried: list[str] = []
+        self._kept: Sequence[object] | None = None
+        self._retries = 0
         self.ons: list[Predicate] = []
         self.times: list[float] = []
         self.refused = 0
@@ -185,6 +208,51 @@ class Line:
     @property
     def place(self) -> str:
         return f"{self.path}{self.index}"
+
+    def follow(self, run: ProgramRun) -> None:
+        """Let this be the line of a run that is about to begin."""
+        self.run, run.ons = run, self.ons
+
+    def identify(self, command: Command[Any]) -> None:
+        """Make `command` the current one: digest it, and count it in its try."""
+        if command is CLOCK or isinstance(command, Passage):
+            return
+        self.digest = digest_of(command)
+        if stands(command) or isinstance(command, Delay | Refused):
+            return
+        run = self.run
+        if run is not None:
+            if run.kept is None or run.kept is not self._kept:
+                self.origin, self.tried = self.place, []
+            elif run.retries != self._retries:
+                del self.tried[len(run.kept) :]
+            self._kept, self._retries = run.kept, run.retries
+        self.tried.append(self.digest.digest)
+
+    @property
+    def first_try(self) -> str:
+        """The name of the current command, the same in all tries of a step."""
+        return f"{self.origin}.{self.tried.count(self.digest.digest)}"
+
+    def fork(
+        self, command: Together, again: bool, most: int | None = None
+    ) -> list[tuple[Stream, Line]]:
+        """Return the stream and the line of each effect, or of so many, in `all_of` or a hedge."""
+        found: list[tuple[Stream, Line]] = []
+        ons = [[*self.ons] for _ in command.effects]
+        for number, stream in enumerate(branches(command, ons)[:most]):
+            origin = f"{self.first_try}/{number}"
+            branch = Line(self.journal, f"{self.place}/{number}.", again, origin)
+            branch.ons = ons[number]
+            found.append((stream, branch))
+        return found
+
+    def current(self, again: bool) -> CurrentCommand:
+        """Return the current command, as its handler sees it."""
+        run, seed = self.journal.run, self.journal.seed
+        text = f"{seed} {self.first_try} {self.digest.kind} {self.digest.digest}"
+        key = hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+        return CurrentCommand(f"{run}:{key}", again, f"{run}:{self.place}")
 
     def next(self) -> None:
         self.index += 1

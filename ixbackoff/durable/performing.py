@@ -27,25 +27,33 @@ from .._running.command_loops import AnyInterpreter
 from .._running.eventloops import all_tasks, with_timeout
 from .._running.logs import log
 from .._running.sleeping import LONGEST_SLEEP, awaitable, log_ended, logger_of
-from .._running.together import branches, check_none
+from .._running.together import check_none
 from .._words.commands import (
     Awaited,
     Handlers,
     Interpreter,
+    Misuse,
     Stream,
     inherited,
     stop_error,
     unawaited,
 )
 from .._words.reasons import add_note
-from .._words.verdicts import Recorded, Verdict, attach, chooses, judge, raised_name, seconds_asked
+from .._words.verdicts import (
+    Recorded,
+    Verdict,
+    attach,
+    chooses,
+    judge,
+    raised_name,
+    recorded,
+    seconds_asked,
+)
 from .._words.vocabulary import CLOCK, PASSAGE, Delay, Now, Passage, Refused, Together, stands
 from .codec import JSON, decode, encode, encode_failure, shown
-from .digests import digest_of
 from .journal import (
     CURRENT,
     Cancelled,
-    CurrentCommand,
     Entry,
     Journal,
     Line,
@@ -63,7 +71,7 @@ __tracebackhide__ = True
 
 
 async def run_durably(
-    program: Ladder, how: Defaults, interpreter: AnyInterpreter, journal: Journal, seed: int
+    program: Ladder, how: Defaults, interpreter: AnyInterpreter, journal: Journal
 ) -> Any:
     """Run a program from where its journal ends: return its value, or raise its last failure.
 
@@ -71,12 +79,12 @@ async def run_durably(
         RunReleased: this process no longer has the run.
         Cancelled: the run was cancelled, and has cleaned up.
     """
-    run = ProgramRun(program, how.schedule, Random(seed))  # noqa: S311
+    run = ProgramRun(program, how.schedule, Random(journal.seed))  # noqa: S311
     run._id = journal.run
     account = None if how.budget is None else how.budget.open(time.monotonic())
     performer = Performer(journal, interpreter, account)
     line = Line(journal, again=journal.resumed)
-    run.ons = line.ons
+    line.follow(run)
     stream = unrolled(program, Defaults(within=how.within, through=how.through), run=run)
     observed = watched(performer.replayed(stream, line), run)
     try:
@@ -163,7 +171,7 @@ class Performer:
                 if command.__class__ is Delay and self.refuses(command, entry, line):
                     failure = not_affordable(command)
                     continue
-                line.digest = digest_of(command)
+                line.identify(command)
                 aborted, standing = line.aborted, stands(command)
                 try:
                     if entry is None:
@@ -178,7 +186,7 @@ class Performer:
                             yield command  # the wait is not over
                 except BaseException as error:
                     if error is self.over or isinstance(error, RunReleased):
-                        self.over = error
+                        self.over = self.over or error
                         stream.close()  # the commands of its `finally` blocks are not performed
                         raise
                     failure = error
@@ -225,6 +233,8 @@ class Performer:
             else:
                 reached = Reached.by(stream, value)
         if reached.failure is not None:
+            if line.path and self.over is None and is_mistake(reached.failure):
+                self.over = reached.failure  # first: the other branches are not to record an end
             raise reached.failure
         return reached.value
 
@@ -368,7 +378,7 @@ class Performer:
             return lambda: line.entry(a=self.journal.now())
         if command.__class__ is Refused:
             return lambda: failed(line, command.refusal)
-        current = CurrentCommand(f"{self.journal.run}:{line.place}", again)
+        current = line.current(again)
         handler = self.handler(command)
 
         def make() -> Entry:
@@ -391,7 +401,7 @@ class Performer:
 
     def outcome_async(self, command: Any, line: Line, again: bool) -> MakeAsync:
         """Return a function as `outcome` does, for a handler that may be awaited."""
-        current = CurrentCommand(f"{self.journal.run}:{line.place}", again)
+        current = line.current(again)
         handler = self.handler(command)
 
         async def make() -> Entry:
@@ -417,16 +427,14 @@ class Performer:
         return make
 
     async def together(self, command: Together, line: Line, again: bool) -> Any:
-        """Perform effects concurrently, each with its own entries."""
-        observed = events_of_parts()
+        """Perform effects concurrently, each with its own entries; of a hedge only the first."""
+        observed, many = events_of_parts(), None if command.hedge is None else 1
         effects: list[tuple[Stream, Line]] = []
-        ons = [[*line.ons] for _ in command.effects]
-        for number, stream in enumerate(branches(command, ons)):
-            branch = Line(self.journal, f"{line.place}/{number}.", again)
-            branch.ons = ons[number]
+        for stream, branch in line.fork(command, again, many):
             effects.append((observed(self.replayed(stream, branch)), branch))
         try:
-            entry = line.entry(a=await self.all_answered(effects))
+            answers = await self.all_answered(effects)
+            entry = line.entry(a=answers if many is None else answers[0])
         except Exception as error:
             if error is self.over:
                 raise
@@ -455,7 +463,11 @@ class Performer:
                     raise
 
         try:
-            await all_tasks(work, effects, failures)
+            try:
+                await all_tasks(work, effects, failures)
+            except RunLost:  # of branches that are not to record an end
+                if self.over is None:
+                    raise
             if self.over is not None:
                 raise self.over
             check_none(failures)
@@ -552,6 +564,18 @@ def read(entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
         *verdict, name = decode(entry["v"])
         attach(failure, Recorded(Verdict(*verdict), name, line.ons[::-1], entry["on"]))
     return None, failure
+
+
+def is_mistake(failure: BaseException) -> bool:
+    """Return whether the code of a program is wrong, or was changed, and no command has failed.
+
+    A mistake is a `Misuse`, or an exception of a built-in class that is neither an `OSError` nor
+    raised `from` another exception. A program can fail with any other exception.
+    """
+    built_in = failure.__class__.__module__ == "builtins" and failure.__cause__ is None
+    expected = isinstance(failure, OSError | BaseExceptionGroup)
+    mistaken = isinstance(failure, Misuse) or (built_in and not expected)
+    return isinstance(failure, Exception) and mistaken and recorded(failure) is None
 
 
 def failed(line: Line, failure: Exception) -> Entry:

@@ -6,11 +6,12 @@ segment is the id of the run; the ids of the others have a number at the end.
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from logging import getLogger
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy
 from dbos import (
@@ -22,16 +23,19 @@ from dbos import (
     WorkflowSerializationFormat,
     WorkflowStatus,
 )
+from dbos import error as dbos_errors
 from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from .._words.commands import Misuse
-from .codec import JSON, decode
+from .codec import JSON, TAG
 from .dbosinternals import (
     check_owner,
     connections,
     current_owner,
+    output_table,
     owner_in_database,
+    step_table,
     stop_reconnecting,
     table_versions,
     tables_of,
@@ -52,6 +56,7 @@ VERSION = "ixbackoff-1"
 SEPARATOR = "#"
 """The separator of the id of a run and the number of a segment; no id contains it."""
 
+BATCH = 500  # keys in one query
 LONGEST_ID = 200  # characters
 IDLE = 5.0  # seconds for which a frozen process can lock rows
 ACTIVE = ["PENDING", "ENQUEUED", "DELAYED"]
@@ -59,6 +64,14 @@ CANCELLED = "cancelled"
 """The attribute of a run that was cancelled; a paused run does not have it."""
 RESUMES = "resumes"
 """The attribute of a paused run that was resumed, and waits until its worker has released it."""
+QUEUE = "ixbackoff:"
+"""The beginning of the names of queues."""
+
+SEALED = "sealed"
+"""The tag of a payload that was sealed, which no encoded value has."""
+
+Seal: TypeAlias = tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]
+"""A function that seals a payload, and its inverse."""
 
 SERIALIZER = DBOSPortableJSONSerializer
 
@@ -75,13 +88,13 @@ class RunFailed(Exception):
     """The last failure of a run, in the form that DBOS stores.
 
     Args:
-        encoded: the failure as JSON.
-        diverged: whether the code has changed since the run began; the old code can resume the run.
+        encoded: the failure as JSON, perhaps sealed.
+        stuck: whether not a command has failed, but the code: other code can continue the run.
     """
 
-    def __init__(self, encoded: JSON, diverged: bool = False) -> None:
-        super().__init__(f"{encoded['k'].rpartition(':')[2]}: {decode(encoded['text'])}")
-        self.data = {"failure": json.dumps(encoded), "diverged": diverged}
+    def __init__(self, encoded: JSON, stuck: bool = False) -> None:
+        super().__init__(kind_of(encoded))
+        self.data = {"failure": json.dumps(encoded), "stuck": stuck}
 
 
 class Store:
@@ -93,7 +106,8 @@ class Store:
         ConnectionError: the database cannot be reached.
     """
 
-    def __init__(self, database: str) -> None:
+    def __init__(self, database: str, seal: Seal | None = None) -> None:
+        self._seal = seal
         self.database = checked_database(database)
         self.sqlite = database.startswith("sqlite")
         if self.sqlite:
@@ -119,6 +133,21 @@ class Store:
             said = in_words(error)
             raise ConnectionError(f"The database {shown} cannot be opened: {said}") from None
 
+    def sealed(self, payload: JSON) -> JSON:
+        """Return a payload as the database stores it."""
+        if self._seal is None:
+            return payload
+        given = self._seal[0](json.dumps(payload).encode())
+        return {TAG: SEALED, "v": base64.b64encode(given).decode()}
+
+    def opened(self, stored: JSON) -> JSON:
+        """Return a payload that was stored; raise Misuse if it is sealed and there is no seal."""
+        if stored.__class__ is not dict or stored.get(TAG) != SEALED:
+            return stored
+        if self._seal is None:
+            raise Misuse("The payloads in this database are sealed: give Engine(..., seal=...).")
+        return json.loads(self._seal[1](base64.b64decode(stored["v"])))
+
     def _make_tables(self) -> None:
         """Make the tables, or migrate older ones; raise Misuse if a newer DBOS made them."""
         with suppress(SQLAlchemyError):  # there may be no such database yet
@@ -137,11 +166,14 @@ class Store:
         stop_reconnecting(self._client)
         self._client.destroy()
 
-    def register(self, workflow: str, concurrency: int | None, poll: float) -> None:
+    def register(
+        self, workflow: str, concurrency: int | None, poll: float, rate: tuple[int, float] | None
+    ) -> None:
         """Make the queue of a workflow, from which a worker takes `concurrency` runs at a time."""
         self._client.register_queue(
             queue_of(workflow),
             worker_concurrency=concurrency,
+            limiter=None if rate is None else {"limit": rate[0], "period": rate[1]},
             polling_interval_sec=poll,
             on_conflict="always_update",
         )
@@ -150,8 +182,8 @@ class Store:
         """Enqueue a new run, unless a run with its id exists."""
         self._client.enqueue(options_of(start, 0), *start, 0)
 
-    def park(self, start: NewRun, segment: int, seconds: float, owner: str) -> None:
-        """Enqueue the segment after `segment`, to begin in `seconds`.
+    def park(self, start: NewRun, segment: int, due: float, owner: str) -> None:
+        """Enqueue the segment after `segment`, to begin when it is `due` by the shared clock.
 
         Raises:
             DBOSWorkflowConflictIDError: `owner` does not own `segment`: the run was cancelled or
@@ -159,8 +191,13 @@ class Store:
         """
         with self.engine().begin() as connection:
             check_owner(self._client, connection, segment_id(start.run, segment), owner)
-            options = options_of(start, segment + 1, seconds)
-            self._client.enqueue_in_transaction(connection, options, *start, segment + 1)
+            after = segment_id(start.run, segment + 1)
+            following = options_of(start, segment + 1)
+            following["delay_seconds"] = 0.0  # by the clock of this machine
+            self._client.enqueue_in_transaction(connection, following, *start, segment + 1)
+            rows = workflow_table(self._client)
+            change = sqlalchemy.update(rows).values(delay_until_epoch_ms=int(due * 1000))
+            connection.execute(change.where(rows.c.workflow_uuid == after))
 
     def enqueue_all(self, starts: Iterable[NewRun]) -> None:
         with self.engine().begin() as connection:
@@ -170,32 +207,73 @@ class Store:
     def engine(self) -> sqlalchemy.Engine:
         return connections(self._client)
 
-    def segments(self, run: str) -> list[WorkflowStatus]:
-        """Return the segments of a run, from the first to the last."""
-        found = self._client.list_workflows(
-            name=DBOS_NAME, workflow_id_prefix=run, load_input=False
-        )
-        mine = [status for status in found if run_of(status.workflow_id) == run]
-        return sorted(mine, key=lambda status: int(status.workflow_id.partition(SEPARATOR)[2] or 0))
+    def segments(self, run: str, first: int = 0) -> list[WorkflowStatus]:
+        """Return the segments of a run from number `first` on, by their keys."""
+        found: list[WorkflowStatus] = []
+        size = 4
+        while True:
+            begin = first + len(found)
+            ids = [segment_id(run, number) for number in range(begin, begin + size)]
+            some = self._client.list_workflows(workflow_ids=ids, load_input=False)
+            found += sorted(some, key=lambda status: ids.index(status.workflow_id))
+            if len(some) < size:
+                return found
+            size = min(2 * size, BATCH)
+
+    def workflows(self, runs: list[str]) -> dict[str, str]:
+        """Return the workflow of each run."""
+        rows, found = workflow_table(self._client), dict[str, str]()
+        with self.engine().begin() as connection:
+            for ids in batched(runs):
+                asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.attributes)
+                some = connection.execute(asked.where(rows.c.workflow_uuid.in_(ids)))
+                for run, attributes in some:
+                    known: dict[str, str] = attributes or {}
+                    found[run] = known.get("workflow", "?")
+        return found
 
     def recent(self, limit: int) -> list[str]:
         """Return the ids of the newest runs, the newest first."""
-        found = self._client.list_workflows(
-            name=DBOS_NAME, sort_desc=True, load_input=False, load_output=False
+        rows = workflow_table(self._client)
+        asked = sqlalchemy.select(rows.c.workflow_uuid).where(
+            rows.c.name == DBOS_NAME, rows.c.workflow_uuid.not_like(f"%{SEPARATOR}%")
         )
-        runs = dict.fromkeys(run_of(status.workflow_id) for status in found)
-        return list(runs)[:limit]
+        newest = asked.order_by(rows.c.created_at.desc()).limit(limit)
+        with self.engine().begin() as connection:
+            return [run for (run,) in connection.execute(newest)]
 
     def forget(self, run: str) -> bool:
         """Delete a run and its journal; if the run has not ended, do nothing and return false."""
         segments = self.segments(run)
-        if not segments or any(status.status in ACTIVE for status in segments):
+        if not segments or any(one.status in ACTIVE or is_stuck(one) for one in segments):
             return False
         self._client.delete_workflows([status.workflow_id for status in segments])
         return True
 
+    def forget_ended(self, before: float) -> None:
+        """Delete some of the runs that ended before a time, in seconds since the epoch."""
+        rows, outputs = workflow_table(self._client), output_table(self._client)
+        join = rows.outerjoin(outputs, rows.c.workflow_uuid == outputs.c.workflow_uuid)
+        attributes = sqlalchemy.cast(rows.c.attributes, sqlalchemy.Text)
+        ended = sqlalchemy.or_(
+            (rows.c.status == "SUCCESS") & outputs.c.output.not_like('{"next"%'),
+            (rows.c.status == "ERROR") & outputs.c.error.contains('"stuck":false'),
+            (rows.c.status == "CANCELLED") & attributes.contains(f'"{CANCELLED}"'),
+        )
+        asked = sqlalchemy.select(rows.c.workflow_uuid).select_from(join)
+        old = asked.where(rows.c.name == DBOS_NAME, rows.c.completed_at < int(before * 1000), ended)
+        with self.engine().begin() as connection:
+            found = [segment for (segment,) in connection.execute(old.limit(BATCH))]
+        for segment in found:
+            self.forget(run_of(segment))
+
     def last(self, run: str) -> WorkflowStatus | None:
-        segments = self.segments(run)
+        """Return the last segment of a run, by its key."""
+        low, step = 0, 1
+        while step:
+            found = bool(self.workflows([segment_id(run, low + step)]))
+            low, step = (low + step, 2 * step) if found else (low, step // 2)
+        segments = self.segments(run, low)
         return segments[-1] if segments else None
 
     def can_continue(self, run: str) -> bool:
@@ -204,7 +282,7 @@ class Store:
         if last is None:
             return False
         paused = last.status == "CANCELLED" and not is_cancelled(last)
-        return paused or last.status in ACTIVE or has_diverged(last)
+        return paused or last.status in ACTIVE or is_stuck(last)
 
     def rests(self, run: str) -> bool:
         """Return whether a run is parked or paused, so that no process performs it."""
@@ -216,8 +294,19 @@ class Store:
 
     def steps(self, segment: str) -> list[tuple[int, Entry | None]]:
         """Return the number of each step of a segment, with its entry or `None`."""
-        found = self._client.list_workflow_steps(segment)
-        return [(step["function_id"], entry_of(step["output"])) for step in found]
+        return self.steps_of([segment])[segment]
+
+    def steps_of(self, segments: list[str]) -> dict[str, list[tuple[int, Entry | None]]]:
+        """Return what `steps` returns, for each of many segments."""
+        rows = step_table(self._client)
+        asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.function_id, rows.c.output)
+        found: dict[str, list[tuple[int, Entry | None]]] = {segment: [] for segment in segments}
+        with self.engine().begin() as connection:
+            for ids in batched(segments):
+                some = asked.where(rows.c.workflow_uuid.in_(ids)).order_by(rows.c.function_id)
+                for segment, number, output in connection.execute(some):
+                    found[segment].append((number, entry_of(json.loads(output or "null"))))
+        return found
 
     def given(self, run: str) -> dict[str, JSON]:
         """Return the arguments, the seed and the fingerprint with which a run started."""
@@ -226,7 +315,7 @@ class Store:
         return given
 
     def resume(self, run: str) -> bool:
-        """Resume a run that was paused, or whose program diverged; return false in other states.
+        """Resume a run that was paused or is stuck; return false in other states.
 
         On a server, the worker that had the run enqueues it again once the run's current command
         has ended; if that worker is dead, another one does. On SQLite the run is enqueued
@@ -244,17 +333,48 @@ class Store:
             queue = queue_of((last.attributes or {})["workflow"])
             self._client.resume_workflow(last.workflow_id, queue_name=queue)
             return True
-        if not has_diverged(last) and not has_no_end(last):
+        if not is_stuck(last) and not has_no_end(last):
             return False
-        self._rewind(last)
+        self.rewind(last)
         return True
 
-    def _rewind(self, ended: WorkflowStatus) -> None:
-        """Enqueue a segment that has ended, to continue after its last step."""
+    def stuck(self) -> list[WorkflowStatus]:
+        """Return the segments that wait for other code."""
+        rows, outputs = workflow_table(self._client), output_table(self._client)
+        asked = sqlalchemy.select(rows.c.workflow_uuid).where(
+            rows.c.name == DBOS_NAME,
+            rows.c.status == "ERROR",
+            rows.c.workflow_uuid == outputs.c.workflow_uuid,
+            outputs.c.error.contains('"stuck":true'),
+        )
+        with self.engine().begin() as connection:
+            found = [segment for (segment,) in connection.execute(asked)]
+        if not found:
+            return []
+        return self._client.list_workflows(workflow_ids=found, load_input=False)
+
+    def waiting(self, known: Iterable[str]) -> dict[str, int]:
+        """Return the numbers of runs in the queues of other workflows than the known ones."""
+        rows = workflow_table(self._client)
+        asked = sqlalchemy.select(rows.c.queue_name, sqlalchemy.func.count()).where(
+            rows.c.name == DBOS_NAME,
+            rows.c.status == "ENQUEUED",
+            rows.c.queue_name.not_in([queue_of(name) for name in known]),
+        )
+        with self.engine().begin() as connection:
+            found = connection.execute(asked.group_by(rows.c.queue_name)).all()
+        return {queue.removeprefix(QUEUE): number for queue, number in found}
+
+    def rewind(self, ended: WorkflowStatus) -> None:
+        """Enqueue a segment that has ended, to continue after its last step.
+
+        Do nothing if another worker has done so.
+        """
         queue = queue_of((ended.attributes or {})["workflow"])
         steps = self.steps(ended.workflow_id)
         following = max((number for number, _ in steps), default=0) + 1
-        self._client.rewind_workflow(ended.workflow_id, start_step=following, queue_name=queue)
+        with suppress(dbos_errors.DBOSException):
+            self._client.rewind_workflow(ended.workflow_id, start_step=following, queue_name=queue)
 
     def resumed(self) -> dict[str, list[WorkflowStatus]]:
         """Return the resumed segments that are not enqueued yet, by the worker of each."""
@@ -305,7 +425,7 @@ class Store:
             return
         for status in self._client.list_workflows(workflow_ids=[segment], load_input=False):
             if status.executor_id == worker and has_no_end(status):
-                self._rewind(status)
+                self.rewind(status)
 
     def enqueue_one(self, segment: str, owner: str) -> bool:
         """Put a segment back in its queue; return false if `owner` no longer owns it."""
@@ -342,7 +462,9 @@ class Store:
             found = self.segments(run)
             for status in found:
                 self._mark(status, CANCELLED, True)
-            active = self._cancel_active(found)
+                if is_stuck(status):
+                    self.rewind(status)
+            active = self._cancel_active(found) or any(map(is_stuck, found))
 
     def pause(self, run: str) -> None:
         """Pause a run: no command of it is performed until it is resumed."""
@@ -365,13 +487,17 @@ class Store:
         return bool(active)
 
 
+def batched(keys: list[str]) -> Iterator[list[str]]:
+    return (keys[begin : begin + BATCH] for begin in range(0, len(keys), BATCH))
+
+
 def owner_of(run: str, segment: int) -> str:
     """Return the ownership token for a segment, inside the task that performs it."""
     return current_owner(segment_id(run, segment))
 
 
-def options_of(start: NewRun, segment: int, seconds: float | None = None) -> EnqueueOptions:
-    options: EnqueueOptions = {
+def options_of(start: NewRun, segment: int) -> EnqueueOptions:
+    return {
         "workflow_name": DBOS_NAME,
         "queue_name": queue_of(start.workflow),
         "workflow_id": segment_id(start.run, segment),
@@ -379,9 +505,6 @@ def options_of(start: NewRun, segment: int, seconds: float | None = None) -> Enq
         "serialization_type": WorkflowSerializationFormat.PORTABLE,
         "attributes": {"workflow": start.workflow, "run": start.run},
     }
-    if seconds is not None:
-        options["delay_seconds"] = seconds
-    return options
 
 
 def entry_of(output: Any) -> Entry | None:
@@ -396,9 +519,9 @@ def data_of(status: WorkflowStatus) -> dict[str, Any]:
     return data if data.__class__ is dict else {}
 
 
-def has_diverged(status: WorkflowStatus) -> bool:
-    """Return whether a run failed because the code has changed since it began."""
-    return status.status == "ERROR" and bool(data_of(status).get("diverged"))
+def is_stuck(status: WorkflowStatus) -> bool:
+    """Return whether a run waits for code that can continue it."""
+    return status.status == "ERROR" and bool(data_of(status).get("stuck"))
 
 
 def has_no_end(status: WorkflowStatus) -> bool:
@@ -406,9 +529,21 @@ def has_no_end(status: WorkflowStatus) -> bool:
     return status.status == "ERROR" and "failure" not in data_of(status)
 
 
-def failure_of(status: WorkflowStatus) -> BaseException:
-    failure: BaseException = decode(json.loads(data_of(status)["failure"]))
-    return failure
+def encoded_failure(status: WorkflowStatus) -> JSON:
+    return json.loads(data_of(status)["failure"])
+
+
+def kind_of(encoded: JSON) -> str:
+    """Return the name of the class of an encoded failure; it may be unknown in this process."""
+    return str(encoded.get("k", SEALED)).rpartition(":")[2]
+
+
+def converted(entry: Entry, convert: Callable[[JSON], JSON]) -> Entry:
+    """Seal or open the parts of an entry that handlers or users have made."""
+    parts: Entry = {key: convert(entry[key]) for key in ("a", "f", "v") if key in entry}
+    if "c" in entry:
+        parts["c"] = [*entry["c"][:2], convert(entry["c"][2])]
+    return entry | parts
 
 
 def is_cancelled(status: WorkflowStatus) -> bool:
@@ -432,7 +567,7 @@ def file_of(database: str) -> str:
 
 def queue_of(workflow: str) -> str:
     """Return the queue of one workflow, so that workers take only runs that they can perform."""
-    return f"ixbackoff:{workflow}"
+    return f"{QUEUE}{workflow}"
 
 
 def run_of(segment: str) -> str:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dbos import WorkflowStatus
 
+from .codec import decode
 from .journal import Entry, after
-from .store import Store, failure_of, has_no_end, is_cancelled, is_resumed
+from .store import (
+    SEALED,
+    Store,
+    encoded_failure,
+    has_no_end,
+    is_cancelled,
+    is_resumed,
+    is_stuck,
+    kind_of,
+)
 
 OVER = {"SUCCESS": "done", "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "abandoned"}
 
@@ -64,26 +74,28 @@ def summary_of(store: Store, run: str) -> RunSummary | None:
     return RunSummary(run, workflow, began, last.executor_id or "-", rung, len(waits), state)
 
 
+def summaries(store: Store, limit: int) -> list[RunSummary]:
+    """Summarize the newest runs, the newest first."""
+    found = [summary_of(store, run) for run in store.recent(limit)]
+    return [one for one in found if one is not None]
+
+
 def commands(store: Store, run: str) -> list[RecordedCommand]:
     """Return the commands of a run, in the order in which they were recorded."""
     found = entries_of(store, store.segments(run)).values()
-    return [RecordedCommand(one["at"], one["c"][2], outcome(one)) for one in found if "c" in one]
+    return [RecordedCommand(one["at"], shown(one), outcome(one)) for one in found if "c" in one]
 
 
 def entries_of(store: Store, segments: list[WorkflowStatus]) -> dict[str, Entry]:
-    return {
-        entry["at"]: entry
-        for segment in segments
-        for _, entry in store.steps(segment.workflow_id)
-        if entry is not None
-    }
+    found = store.steps_of([segment.workflow_id for segment in segments]).values()
+    return {entry["at"]: entry for steps in found for _, entry in steps if entry is not None}
 
 
 def outcome(entry: Entry) -> str:
     if "due" in entry:
         return f"until {clock(entry['due'])}"
     if "f" in entry:
-        return f"failed: {entry['f']['k'].rpartition(':')[2]}"
+        return f"failed: {kind_of(entry['f'])}"
     return "aborted" if "x" in entry else "answered"
 
 
@@ -92,8 +104,9 @@ def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
     if has_no_end(last):
         return "waiting for the database"
     if status == "ERROR":
-        failure: Any = failure_of(last)
-        return f"failed: {failure.__class__.__name__}"
+        encoded = encoded_failure(last)  # its class may be unknown here
+        kind, text = kind_of(encoded), decode(encoded.get("text", SEALED))
+        return f"stuck: {kind}: {text}" if is_stuck(last) else f"failed: {kind}"
     if status == "CANCELLED":
         if is_cancelled(last):
             return "cancelled"
@@ -111,7 +124,12 @@ def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
 def after_entry(entry: Entry) -> str:
     if "due" in entry:
         return f"waiting until {clock(entry['due'])}"
-    return f"after {entry['c'][2]}" if "c" in entry else "performing"
+    return f"after {shown(entry)}" if "c" in entry else "performing"
+
+
+def shown(entry: Entry) -> str:
+    text = entry["c"][2]
+    return text if isinstance(text, str) else SEALED
 
 
 def clock(epoch: float) -> str:

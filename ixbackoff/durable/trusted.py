@@ -18,7 +18,14 @@ FILES = ("", "-wal", "-journal", "-shm")  # the suffixes of the files that SQLit
 
 
 def check_owner_of(path: str) -> None:
-    """Raise Misuse if a file of a database of SQLite belongs to another user."""
+    """Raise Misuse if a file of SQLite belongs to another user, or has a second name."""
+    path = os.path.realpath(path)
+    with suppress(FileNotFoundError):
+        if os.stat(path).st_nlink > 1:
+            raise Misuse(
+                f"The file {path} has another name (a hard link), by which two engines could use "
+                "it: remove one of the names."
+            )
     for ending in FILES if hasattr(os, "geteuid") else ():
         with suppress(FileNotFoundError):
             if os.stat(path + ending).st_uid != os.geteuid():

@@ -1,20 +1,21 @@
-"""Runs that belong to this worker in the database, but that no task performs.
+"""Runs that no task performs although they could continue.
 
-DBOS takes a run from its queue in one transaction, and then hands it to a task. If the answer to
-that transaction is lost, no task gets the run; and because this worker is alive, no other worker
-takes the run over.
+Some belong to this worker: DBOS takes a run from its queue in one transaction, and then hands it to
+a task. If the answer to that transaction is lost, no task gets the run; and because this worker is
+alive, no other worker takes the run over. Others are stuck: the code of a worker could not continue
+them, and this worker has not tried to. Others wait for a workflow that no worker has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from datetime import timedelta
 from logging import getLogger
 from threading import Event, Thread
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from .outages import in_words
 from .store import Store, run_of
+from .workerlocks import WorkerLock
 
 LOGGER = getLogger("ixbackoff")
 
@@ -24,17 +25,32 @@ ROUND = 5.0  # seconds between two searches
 class UnperformedRuns:
     """A thread that searches for runs that no task has, and puts them back in their queues.
 
-    It puts a run back if no task has it in two consecutive searches. A task that begins after that
-    performs no command, because it does not own the run any more.
+    It puts a run of this worker back if no task has it in two consecutive searches. A task that
+    begins after that performs no command, because it does not own the run any more. It puts a stuck
+    run back until the run comes to this worker.
 
     Args:
         taken: returns whether a task has a run.
+        stuck: the segments that the code of this process could not continue.
+        keep: the time after which runs that have ended are forgotten.
     """
 
-    def __init__(self, store: Store, worker: str, taken: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        lock: WorkerLock,
+        workflows: Collection[str],
+        taken: Callable[[str], bool],
+        stuck: Collection[str],
+        keep: timedelta | None,
+    ) -> None:
         self._store = store
-        self._worker = worker
+        self._lock = lock
+        self._workflows = workflows
         self._taken = taken
+        self._stuck = stuck
+        self._keep = keep
+        self._unknown: set[str] = set()
         self._seen: set[tuple[str, str]] = set()
         self._stopped = Event()
         Thread(target=self._work, daemon=True).start()
@@ -43,17 +59,33 @@ class UnperformedRuns:
         self._stopped.set()
 
     def _work(self) -> None:
-        while not self._stopped.wait(ROUND):
+        over = False
+        while not over:
             try:
                 self._search()
-            except SQLAlchemyError as error:
+            except Exception as error:
                 if not self._stopped.is_set():
                     LOGGER.warning(
-                        "worker %s cannot query its runs: %s", self._worker, in_words(error)
+                        "worker %s cannot query its runs: %s", self._lock.id, in_words(error)
                     )
+            over = self._stopped.wait(ROUND)
 
     def _search(self) -> None:
-        mine = self._store.performed_by(self._worker)
+        if self._keep is not None:
+            self._store.forget_ended(self._lock.now() - self._keep.total_seconds())
+        for status in self._store.stuck():
+            workflow = (status.attributes or {})["workflow"]
+            if workflow in self._workflows and status.workflow_id not in self._stuck:
+                self._store.rewind(status)
+        for workflow, number in self._store.waiting(self._workflows).items():
+            if workflow not in self._unknown and self._lock.is_unknown(workflow):
+                self._unknown.add(workflow)
+                LOGGER.warning(
+                    "no worker has the workflow %s, for which %s runs wait: start an engine with "
+                    "it, or cancel them",
+                    *(workflow, number),
+                )
+        mine = self._store.performed_by(self._lock.id)
         left = {(segment, owner) for segment, owner in mine if not self._taken(run_of(segment))}
         for segment, owner in left & self._seen:
             if self._store.enqueue_one(segment, owner):

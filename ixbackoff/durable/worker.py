@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from contextvars import Context
+from datetime import timedelta
 from logging import getLogger
 from threading import Condition, Event, Lock
 from typing import Any, TypeAlias
@@ -18,17 +18,16 @@ from dbos import DBOS, WorkflowSerializationFormat
 from dbos import error as dbos_errors
 from sqlalchemy.exc import SQLAlchemyError
 
-from .._meaning.replay import Diverged
 from .._running.aborting import ABORT, Abort
 from .._running.command_loops import AnyInterpreter
 from .._words.commands import Misuse
-from .codec import JSON, Unrecordable, decode, encode, encode_failure
-from .dbosinternals import stop_queues, stop_reconnecting
+from .codec import JSON, decode, encode, encode_failure, shown
+from .dbosinternals import launch, stop_queues, stop_reconnecting
 from .dbosjournal import Held, SegmentJournal
 from .journal import Cancelled, Parked, RunLost
 from .milliseconds import add_unixepoch
 from .outages import in_words, insist_in_thread
-from .performing import run_durably
+from .performing import is_mistake, run_durably
 from .runlocks import RunLocks
 from .store import (
     APPLICATION,
@@ -85,6 +84,7 @@ class Worker:
     Attributes:
         closing: whether the worker performs no more commands.
         generation: the number of locks that were lost.
+        stuck: the segments that the code of this process cannot continue.
         over: set once the current lock is lost, or the worker performs no more commands.
         changing: a lock, held while the worker starts or stops DBOS.
 
@@ -100,6 +100,7 @@ class Worker:
         concurrency: int | None,
         hold: float,
         ended: Condition,
+        keep: timedelta | None,
     ) -> None:
         self.interpreter = interpreter
         self.workflows = workflows
@@ -107,9 +108,11 @@ class Worker:
         self.concurrency = concurrency
         self.hold = hold
         self.ended = ended
+        self.keep = keep
         self.process = os.getpid()
         self.closing = False
         self.generation = 0
+        self.stuck: set[str] = set()
         self.over = Event()
         self.changing = Lock()
         self.threads = asyncio.Semaphore(THREADS)
@@ -129,9 +132,9 @@ class Worker:
     def new_lock(self) -> WorkerLock:
         """Get a lock, which shows other workers that this process is alive."""
         if not self.store.sqlite:
-            return ServerLock(self.store)
+            return ServerLock(self.store, self.workflows)
         path = file_of(self.store.database)
-        lock = FileLock(path, time.time)
+        lock = FileLock(path)
         with closing(sqlite3.connect(path)) as connection:  # faster, and readers block no writer
             connection.execute("pragma journal_mode=wal")
         return lock
@@ -150,6 +153,7 @@ class Worker:
                 "sys_db_pool_size": CONNECTIONS_TO_FILE if self.store.sqlite else CONNECTIONS,
                 "notification_listener_polling_interval_sec": POLL,
                 "sys_db_idle_transaction_timeout_sec": IDLE,
+                "use_listen_notify": self.store.sqlite,  # it would cost a connection
                 "log_level": "CRITICAL",  # below it DBOS logs a traceback for each failed run
             }
         )
@@ -167,11 +171,13 @@ class Worker:
         )(body)
         DBOS.listen_queues([queue_of(name) for name in self.workflows])
         for name in self.workflows:  # before DBOS reads the list of queues, once a second
-            self.store.register(name, self.concurrency, POLL)
-        DBOS.launch()
+            self.store.register(name, self.concurrency, POLL, self.workflows[name].rate)
+        launch(self.dbos, self.lock.now)
         stop_reconnecting(self.dbos)
         self.lock.watch(self.begin_again, self.run_locks.held)
-        self.unperformed = UnperformedRuns(self.store, self.lock.id, self.run_locks.held)
+        self.unperformed = UnperformedRuns(
+            self.store, self.lock, self.workflows, self.run_locks.held, self.stuck, self.keep
+        )
 
     def begin_again(self) -> None:
         """Abandon all runs, because the lock was lost, and continue with a new lock.
@@ -239,10 +245,12 @@ class Worker:
             RunFailed: the run ended with a failure.
         """
         self.watch_end(start, segment, held)
+        building = True
         try:
             workflow = self.workflows[start.workflow]
-            args = [decode(value) for value in start.given["args"]]
-            kwargs = {name: decode(value) for name, value in start.given["kwargs"].items()}
+            opened = self.store.opened
+            args = [decode(value) for value in opened(start.given["args"])]
+            kwargs = {name: decode(value) for name, value in opened(start.given["kwargs"]).items()}
             program, how = workflow.build(*args, **kwargs)
             if fingerprint(program, how) != start.given["plan"]:
                 LOGGER.warning(
@@ -251,8 +259,9 @@ class Worker:
                     *(start.workflow, start.run),
                 )
             journal = await SegmentJournal.loaded(self, start, segment, held)
-            value = await run_durably(program, how, self.interpreter, journal, start.given["seed"])
-            return {"value": encode(value)}
+            building = False
+            value = await run_durably(program, how, self.interpreter, journal)
+            return {"value": self.store.sealed(encode(value))}
         except Parked as parked:
             owner = owner_of(start.run, segment)
             await insist_in_thread(start.run, self.park, start, segment, parked, owner)
@@ -265,12 +274,18 @@ class Worker:
         except Cancelled:
             raise dbos_errors.DBOSWorkflowCancelledError(f"run {start.run} was cancelled") from None
         except Exception as failure:
-            other_code = isinstance(failure, Diverged | Unrecordable)
-            raise RunFailed(encode_failure(failure), other_code) from None
+            stuck = building or is_mistake(failure)
+            if stuck:
+                self.stuck.add(segment_id(start.run, segment))
+                LOGGER.warning(
+                    "run %s is stuck, until an engine has code that works: %s",
+                    *(start.run, shown(failure)),
+                )
+            raise RunFailed(self.store.sealed(encode_failure(failure)), stuck) from None
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as stop:  # such as SystemExit, which would end the event loop
-            raise RunFailed(encode_failure(stop)) from None
+            raise RunFailed(self.store.sealed(encode_failure(stop))) from None
         finally:
             with self.ended:
                 self.ended.notify_all()
@@ -283,7 +298,7 @@ class Worker:
         """
         left = parked.left()
         early = min(HEAD_START, left / 10) if self.concurrency is None else 0.0
-        self.store.park(start, segment, left - early, owner)
+        self.store.park(start, segment, self.lock.now() + left - early, owner)
 
     @contextmanager
     def abortable(self) -> Generator[None]:

@@ -13,7 +13,7 @@ import os
 import random
 import socket
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from io import TextIOWrapper
 from logging import getLogger
@@ -24,12 +24,13 @@ from uuid import uuid4
 import sqlalchemy
 
 from .._words.commands import Misuse
-from .clocks import DatabaseClock, elapsed
+from .clocks import DatabaseClock, clock_in, elapsed
 from .store import Store, run_of
 
 LOGGER = getLogger("ixbackoff")
 
 LOCKS = 0x1BAC  # the class of the advisory locks of workers
+WORKFLOWS = 0x1BAD  # of those of workflows, which the workers that have one share
 BEAT = 0.4  # seconds between two checks of a worker's own lock
 SURE = 1.2  # seconds for which a check holds; less than any round
 ROUND = 2.0  # seconds between two checks of the other workers
@@ -55,18 +56,17 @@ class FileLock:
 
     id = "local"
 
-    def __init__(self, path: str, now: Callable[[], float]) -> None:
+    def __init__(self, path: str) -> None:
         from fcntl import LOCK_EX, LOCK_NB, flock
 
-        self.now = now
-        place = f"{path}.worker"
+        place = f"{os.path.realpath(path)}.worker"
         try:
             descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
             raise Misuse(f"{place} is a link, which may lead to any file: remove it.") from None
-        self._lock = os.fdopen(descriptor, "w")
+        self._lock = os.fdopen(descriptor, "r+")
         HELD.add(self._lock)
         try:
             flock(self._lock, LOCK_EX | LOCK_NB)
@@ -76,8 +76,13 @@ class FileLock:
                 f"Another worker performs the runs in {path}: start runs here with "
                 "Engine(..., worker=False), or use PostgreSQL for several workers."
             ) from None
+        self.now = clock_in(self._lock)
 
     def has_lock(self) -> bool:
+        return True
+
+    def is_unknown(self, workflow: str) -> bool:  # noqa: ARG002
+        """Return whether no worker has a workflow that this one does not have."""
         return True
 
     def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
@@ -95,13 +100,12 @@ class ServerLock:
         id: the id of the worker; the database stores it with each run that the worker performs.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, workflows: Iterable[str] = ()) -> None:
         self.id = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
         self._store = store
         self._stopped = Event()
         self._free: set[str] = set()
-        url = sqlalchemy.make_url(store.database).set(drivername=DRIVER)
-        self._engine = sqlalchemy.create_engine(url, pool_size=2, pool_pre_ping=True)
+        self._engine = store.engine()
         self._clock = DatabaseClock(self._time)
         self._session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         for setting in KEEPALIVE:  # so that the server notices a machine that is gone
@@ -109,6 +113,9 @@ class ServerLock:
         self._sure = elapsed()
         lock = sqlalchemy.text("select pg_advisory_lock(:kind, :key)")
         self._session.execute(lock, {"kind": LOCKS, "key": key_of(self.id)})
+        shared = sqlalchemy.text("select pg_advisory_lock_shared(:kind, :key)")
+        for workflow in workflows:
+            self._session.execute(shared, {"kind": WORKFLOWS, "key": key_of(workflow)})
 
     def _time(self) -> float:
         with self._engine.connect() as connection:
@@ -121,6 +128,10 @@ class ServerLock:
     def has_lock(self) -> bool:
         """Return whether the worker is sure that no other worker has taken over its runs."""
         return elapsed() - self._sure < SURE
+
+    def is_unknown(self, workflow: str) -> bool:
+        with self._engine.begin() as connection:
+            return locked(connection, workflow, WORKFLOWS)
 
     def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
         """Watch this lock and the locks of other workers from now on.
@@ -200,16 +211,15 @@ class ServerLock:
         self._stopped.set()
         self._session.invalidate()
         self._session.close()
-        self._engine.dispose()
 
 
 WorkerLock: TypeAlias = FileLock | ServerLock
 
 
-def locked(connection: sqlalchemy.Connection, worker: str) -> bool:
+def locked(connection: sqlalchemy.Connection, worker: str, kind: int = LOCKS) -> bool:
     """Try to hold the lock of a worker until the transaction ends; return whether it was free."""
     lock = sqlalchemy.text("select pg_try_advisory_xact_lock(:kind, :key)")
-    return bool(connection.execute(lock, {"kind": LOCKS, "key": key_of(worker)}).scalar())
+    return bool(connection.execute(lock, {"kind": kind, "key": key_of(worker)}).scalar())
 
 
 def release_in_fork() -> None:

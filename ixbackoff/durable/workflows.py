@@ -38,11 +38,17 @@ class Workflow(Generic[P, A_co, E_co, I]):
 
     Attributes:
         name: the name; runs that were started under it wait for an engine that has it.
+        rate: the greatest number of runs that all workers begin in a number of seconds.
     """
 
     def __init__(
-        self, function: Callable[P, Program[I, Z, A_co, E_co]], name: str, how: tuple[Any, ...]
+        self,
+        function: Callable[P, Program[I, Z, A_co, E_co]],
+        name: str,
+        how: tuple[Any, ...],
+        rate: tuple[int, float] | None,
     ) -> None:
+        self.rate = rate
         self._function = function
         self._how = how
         self.name = name
@@ -82,6 +88,7 @@ def durable(
     schedule: Schedule | None = None,
     within: float | timedelta | None = None,
     budget: RetryBudget | None = None,
+    rate: tuple[int, float] | None = None,
 ) -> Callable[[Callable[P, Program[I, Z, A, E]]], Workflow[P, A, E, I]]:
     """Make a workflow of a function that returns a program, for an `Engine` to run durably.
 
@@ -101,11 +108,15 @@ def durable(
         schedule: the seconds of the waits; by default the schedule of the program.
         within: the deadline of a run, in seconds. Time in which no process performs the run counts.
         budget: a budget that pays for the retries; each process has its own.
+        rate: the greatest number of runs that all workers together begin, or continue after a
+            parked wait, in a number of seconds: `(10, 60)`. By default there is no limit.
 
     Raises:
         Misuse: the name is missing or empty, or an argument has the wrong type.
-        ValueError: `within` is not a finite number or a timedelta.
+        ValueError: `within` is not a finite number or a timedelta, or `rate` is below 1.
     """
+    if rate is not None and not (rate[0] >= 1 and rate[1] >= 1):
+        raise ValueError(f"rate={rate!r}: give a number of runs, and seconds, such as (10, 60).")
     if schedule is not None:
         check_schedule(schedule)
     checked_seconds("within", within)
@@ -125,7 +136,9 @@ def durable(
             raise Misuse(
                 f"{function!r} has no name that another process finds: give durable(name=...)."
             )
-        return Workflow(function, name or name_of_function(function), (schedule, within, budget))
+        return Workflow(
+            function, name or name_of_function(function), (schedule, within, budget), rate
+        )
 
     return made
 

@@ -9,7 +9,7 @@ from typing import Any
 from .._limits.deadlines import LEFT, Limit
 from .._meaning.chains import Chain
 from .._meaning.machine import Task
-from .._running.together import Aborted, branches
+from .._running.together import Aborted, Rules
 from .._running.traces import Performed
 from .._words.commands import Command, Misuse, Stream
 from .._words.vocabulary import Together
@@ -98,52 +98,64 @@ class Client(TaskPerformer):
 class Join(Branches):
     """Concurrent effects: each is a branch, a `Client` with the number of the waiting client.
 
-    The first failure ends the other branches, whose `finally` blocks run. The waiting client
-    resumes when all branches have ended.
+    If they are over before all have ended, the `finally` blocks of the other branches run. The
+    waiting client resumes when all branches have ended.
     """
 
     def __init__(self, client: TaskPerformer, environment: Environment, command: Together) -> None:
-        streams = branches(command)
         self._client = client
+        self._environment = environment
         self._command = command
         self._begun = environment.events.now
+        self._rules = Rules(command)
         self._failure: BaseException | None = None
-        self._answers: list[Any] = [None] * len(streams)
-        self._left = len(streams) + 1  # `begin` counts too: no branch ends before all have begun
-        self._running: dict[Client, int] = {  # by branch: the index of its answer
-            Client(environment, client.number, stream.__iter__, self._ended): index
-            for index, stream in enumerate(streams)
-        }
+        self._left = 1  # `begin` counts too: no branch ends before all have begun
+        self._running: dict[Client, int] = {}
 
     def begin(self) -> None:
-        for branch in [*self._running]:
-            if branch in self._running and self._failure is None:
-                branch.begin()
+        for index, after in enumerate(self._rules.starts):
+            if after:
+                self._environment.events.after(after, self._start, index)
+            elif not self._rules.over:
+                self._start(index)
         self._one_less()
+
+    def _start(self, index: int) -> None:
+        environment = self._environment
+        stream = None if self._rules.over else self._rules.begin(index, environment.events.now)
+        if stream is not None:
+            branch = Client(environment, self._client.number, stream.__iter__, self._ended)
+            self._running[branch] = index
+            self._left += 1
+            branch.begin()
 
     def end(self, failure: BaseException) -> None:
         """End all branches, and let the command fail with `failure`."""
         if self._failure is None:
-            self._failure = failure
-            for branch in [*self._running]:
-                if branch in self._running:
-                    branch.end(Aborted())
+            self._failure, self._rules.over = failure, True
+            self._end_others()
+
+    def _end_others(self) -> None:
+        for branch in [*self._running]:
+            if branch in self._running:
+                branch.end(Aborted())
 
     def close(self) -> None:
+        self._rules.over = True
         for branch in self._running:
             branch.close()
 
     def _ended(self, branch: Client, answer: Any, failure: BaseException | None) -> None:
-        self._answers[self._running.pop(branch)] = answer
-        if failure is not None:
-            self.end(failure)
+        index, over = self._running.pop(branch), self._rules.over
+        if self._rules.end(index, answer, failure, self._environment.events.now) and not over:
+            self._end_others()
         self._one_less()
 
     def _one_less(self) -> None:
         self._left -= 1
         if not self._left:
-            failure, self._failure = self._failure, None
-            answers = None if failure else self._answers
+            answers, failure = self._rules.result()
+            failure, self._failure = self._failure or failure, None
             try:
                 self._client.arrived(self._command, self._begun, answers, failure)
             finally:

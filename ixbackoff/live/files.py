@@ -11,6 +11,7 @@ from io import FileIO
 from typing import NamedTuple, Self
 from weakref import WeakSet
 
+from .._running.aborting import COPY
 from .._running.boots import boot_id
 from .._words.failures import NotReady
 from .._words.texts import printable
@@ -72,7 +73,7 @@ class PartFile:
             name = sha256(os.fsencode(name)).hexdigest()
         self.path = path
         self.folder = folder or os.curdir
-        self.part = os.path.join(folder, f".{name}.part")
+        self.part = os.path.join(folder, f".{name}{COPY.get()}.part")
         self.note = f"{self.part}.json"
         self.size = 0
         self.origin: PartOrigin | None = None

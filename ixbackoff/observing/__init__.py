@@ -1,6 +1,16 @@
 """Observers, which receive the events of programs, functions and blocks as they run."""
 
-from .._limits.events import Answered, Began, BreakerChanged, Ended, Event, Issued, Run, WaitBegan
+from .._limits.events import (
+    Answered,
+    Began,
+    BreakerChanged,
+    Ended,
+    Event,
+    Hedged,
+    Issued,
+    Run,
+    WaitBegan,
+)
 from .._limits.nesting import tries_so_far
 from .._limits.observers import Observer, observe, observed
 from .._words.arguments import explain_arguments
@@ -15,6 +25,7 @@ __all__ = [
     "BreakerChanged",
     "Ended",
     "Event",
+    "Hedged",
     "Issued",
     "Observer",
     "Reason",
@@ -31,20 +42,7 @@ __all__ = [
 ]
 
 explain_arguments(globals(), ("observe", "observed", "story"))
-for _public in (
-    Answered,
-    Began,
-    BreakerChanged,
-    Ended,
-    Issued,
-    Observer,
-    Run,
-    Story,
-    WaitBegan,
-    observe,
-    observed,
-    story,
-    tries_so_far,
-):  # or a traceback would say ixbackoff._limits.events.Began
-    _public.__module__ = __name__
-del _public
+# or a traceback would say ixbackoff._limits.events.Began
+for _public in [globals()[_name] for _name in __all__]:
+    if str(getattr(_public, "__module__", "")).startswith("ixbackoff._"):
+        _public.__module__ = __name__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._limits.events import Answered, Began, BreakerChanged, Ended, Event, Issued, WaitBegan
+from .._limits.events import Answered, Began, Ended, Event, Hedged, Issued, WaitBegan
 from .._limits.observers import Observer
 from .._meaning.names import name_of_part
 from .._words.extras import needed
@@ -31,7 +31,7 @@ def opentelemetry_observer(
 ) -> Observer:
     """Make an observer that records a span of each run, with a child for each command.
 
-    - The span of a run has the name of the run, an event for each wait, and the attributes
+    - The span of a run has the name of the run, events for waits and hedges, and the attributes
       `ixbackoff.outcome`, `ixbackoff.tries`, `ixbackoff.wait_count` and `ixbackoff.wait_seconds`.
     - The span of a command has the name of its function or of its class. It is current while its
       handler runs, so the spans that the handler makes are its children. It has
@@ -92,8 +92,11 @@ class Spans:
                 self._wait(event)
             case Ended():
                 self._end(event)
-            case BreakerChanged():
-                pass  # it belongs to no run
+            case Hedged():
+                attributes = {"ixbackoff.after": event.after, "ixbackoff.won": event.won}
+                self._runs[event.run.id].add_event("ixbackoff.hedged", attributes)
+            case _:
+                pass  # the change of a breaker belongs to no run
 
     def _begin(self, event: Issued) -> Current:
         from opentelemetry import context

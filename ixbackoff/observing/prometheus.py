@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._limits.events import Ended, Event, WaitBegan
+from .._limits.events import Ended, Event, Hedged, WaitBegan
 from .._limits.observers import Observer
 from .._words.extras import needed
 
@@ -18,6 +18,7 @@ def prometheus_observer(registry: CollectorRegistry | None = None) -> Observer:
     - `ixbackoff_runs_total{run, outcome}`: runs that have ended, by the reason.
     - `ixbackoff_retries_total{run, error_type}`: waits after a failure, by its class.
     - `ixbackoff_run_seconds{run}`: a histogram of the seconds of runs, with their waits.
+    - `ixbackoff_hedged_total{run, won}`: tries with a second copy, by whether it was first.
     - `ixbackoff_waited_seconds_total{run}`: the seconds of all waits, counted when they begin.
 
     Make one for each registry: a registry takes each name once.
@@ -42,6 +43,7 @@ def prometheus_observer(registry: CollectorRegistry | None = None) -> Observer:
         "ixbackoff_retries", "Waits after a failure.", ("run", "error_type"), registry=into
     )
     waited = Counter("ixbackoff_waited_seconds", "Seconds of all waits.", ("run",), registry=into)
+    copies = Counter("ixbackoff_hedged", "Tries with a copy.", ("run", "won"), registry=into)
     seconds = Histogram("ixbackoff_run_seconds", "Seconds of runs.", ("run",), registry=into)
 
     def observer(event: Event) -> None:
@@ -50,6 +52,8 @@ def prometheus_observer(registry: CollectorRegistry | None = None) -> Observer:
             if event.failure is not None:
                 retries.labels(name, event.failure.__class__.__qualname__).inc()
             waited.labels(name).inc(event.seconds)
+        elif isinstance(event, Hedged):
+            copies.labels(event.run.name, str(event.won).lower()).inc()
         elif isinstance(event, Ended):
             runs.labels(event.run.name, event.reason).inc()
             seconds.labels(event.run.name).observe(event.seconds)

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from .._limits.deadlines import LEFT
 from .._limits.observers import events_of_parts
-from .._running.together import Aborted, branches
+from .._running.together import Aborted, Rules
 from .._words.commands import Command, Stream
 from .._words.vocabulary import Together
 
@@ -25,41 +25,52 @@ class Clock(Protocol):
     now: float
 
 
-def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any, list[Any]]:
+def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any, Any]:
     """Issue the commands of all branches, in the order of virtual time.
 
-    The first failure in that order ends the other branches, and the answers to their commands are
+    The branches that have to end before the others are ended, and the answers to their commands are
     dropped.
     """
-    streams = list(map(events_of_parts(), branches(together)))
-    contexts = [copy_context() for _ in streams]  # each stream has its own time limits
-    answers: list[Any] = [None] * len(streams)
+    rules, with_events = Rules(together), events_of_parts()
+    running: dict[int, tuple[Stream, Context]] = {}  # each stream has its own time limits
     # the answer or failure of the current command of each branch, and its time of arrival
     queue: list[tuple[float, int, Any, BaseException | None]]
-    queue = [(world.now, index, None, None) for index in range(len(streams))]
+    queue = [(world.now + after, index, None, None) for index, after in enumerate(rules.starts)]
     answer: Any = None
     failure: BaseException | None = None
     try:
-        while queue:
+        while not rules.over:
             world.now, index, answer, failure = heappop(queue)
+            if index not in running:
+                begun = rules.begin(index, world.now)
+                if begun is None:
+                    continue
+                running[index] = with_events(begun), copy_context()
+            stream, context = running[index]
             try:
-                command = contexts[index].run(advanced, streams[index], answer, failure)
-                answer, failure = yield from outcome(command, contexts[index])
+                command = context.run(advanced, stream, answer, failure)
+                answer, failure = yield from outcome(command, context)
                 heappush(queue, (world.now, index, answer, failure))
+                continue
             except StopIteration as end:
-                answers[index] = end.value
-    except GeneratorExit:  # no command is answered any more
-        for stream in streams:
-            stream.close()
-        raise
-    except BaseException:
+                answer, failure = end.value, None
+            except GeneratorExit:  # no command is answered any more
+                for stream, _ in running.values():
+                    stream.close()
+                raise
+            except BaseException as error:
+                answer, failure = None, error
+            rules.end(index, answer, failure, world.now)
         for _, index in sorted(one[:2] for one in queue):
-            yield from ended(streams[index], contexts[index])
-        raise
+            if index in rules.begun:
+                yield from ended(*running[index])
+        answer, failure = rules.result()
+        if failure is not None:
+            raise failure
+        return answer
     finally:
         queue.clear()
         failure = None
-    return answers
 
 
 def advanced(stream: Stream, answer: Any, failure: BaseException | None) -> Command[Any]:

@@ -256,9 +256,8 @@ class Virtual(World[E]):
         self._performed(at, command, answer)
         return answer
 
-    def _together(self, command: Together) -> list[Any]:
-        together: list[Any] = answered(interleaved(command, self), self.interpreter._handlers)
-        return together
+    def _together(self, command: Together) -> Any:
+        return answered(interleaved(command, self), self.interpreter._handlers)
 
 
 class VirtualAsync(World[E]):
@@ -301,11 +300,8 @@ class VirtualAsync(World[E]):
         self._performed(at, command, answer)
         return answer
 
-    async def _together(self, command: Together) -> list[Any]:
-        together: list[Any] = await answered_async(
-            interleaved(command, self), self.interpreter._handlers
-        )
-        return together
+    async def _together(self, command: Together) -> Any:
+        return await answered_async(interleaved(command, self), self.interpreter._handlers)
 
 
 def stable(text: str) -> str:

@@ -93,7 +93,7 @@ def test_it_watches_until_ctrl_c(
         if len(shown) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(commandline, "blocking", lambda: pause)
+    monkeypatch.setattr(commandline, "blocking_sleep", pause)
     assert commandline.main(["--database", line.url, "--watch", "runs"]) == 130
     assert line.capsys.readouterr().out.count("queued") == 3
 

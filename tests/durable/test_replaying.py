@@ -101,7 +101,7 @@ def test_a_failure_in_place_of_a_cancellation_is_not_recorded() -> None:
     journal = Memory()
 
     async def cancelled() -> None:
-        task = asyncio.ensure_future(run_durably(program, how, interpreter, journal, 7))
+        task = asyncio.ensure_future(run_durably(program, how, interpreter, journal))
         await asyncio.sleep(0.001)
         task.cancel()
         with pytest.raises(RunLost):

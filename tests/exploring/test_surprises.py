@@ -58,7 +58,7 @@ class Store:
         self.limits.append(time_limit())
         key = current_command()
         if key is not None:
-            self.keys.append(f"{key.idempotency_key} {key.repeated}")
+            self.keys.append(f"{key.place} {key.repeated}")
         self.put.append(command.key)
         may_break()
         self.put.append(f"{command.key} whole")

@@ -76,9 +76,11 @@ AXES = {
     "contention": {"clients", "calls, in all", "time until all are done, s"},
     "crash": {"time, s", "answered per second", "requests at once"},
     "layers": {"time, s", "requests/s at the bottom", "runs/s that end well"},
+    "quota": {"time, s", "requests per second"},
     "recovery": {"length of the outage, s", "noticed after so many times its length"},
     "remedies": {"time, s", "requests at once"},
     "submissions": {"submitters", "jobs that were taken, in all", "descriptors in use"},
+    "throttles": {"load, times the capacity", "time, s", "runs that succeed per second"},
     "waits-linear": {"try", "length of the wait after it, s"},
     "waits-logarithmic": {"try", "length of the wait after it, s"},
 }

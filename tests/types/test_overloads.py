@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import ixbackoff
-from ixbackoff import N0, N3, Program, at
+from ixbackoff import N0, N3, at
 
 from ..support.checkers.typecheckers import MYPY, PYRIGHT, ZUBAN, Checker
 
@@ -23,6 +23,8 @@ PACKAGE = Path(ixbackoff.__file__).parent
 AT_THE_END = "no_wait_is_left_at_N0_start_on_a_higher_rung"
 WITHOUT_END = "only_retry_resume_retry_with_and_end_leave_FOREVER"
 OPEN = "it_is_open_finish_it_with_end_or_retry"
+NOT_REPEATABLE = "a_command_in_it_is_not_repeatable"
+SENTENCES = {AT_THE_END, WITHOUT_END, OPEN, NOT_REPEATABLE}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Places = list[tuple[str, bool]]
@@ -87,6 +89,7 @@ def test_the_methods_with_sentences_are_these() -> None:
         "Program.skip": {AT_THE_END, WITHOUT_END},
         "Program.run": {OPEN},
         "Program.run_async": {OPEN},
+        "Attempt.hedged": {NOT_REPEATABLE},
     }
 
 
@@ -102,8 +105,9 @@ def test_every_overload_takes_what_the_method_takes(method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_sentence_is_never_an_argument_at_run_time(method: str) -> None:
-    function = getattr(Program, method.rpartition(".")[2])
-    assert not {AT_THE_END, WITHOUT_END, OPEN} & set(inspect.signature(function).parameters)
+    owner, _, name = method.rpartition(".")
+    function = getattr(getattr(ixbackoff, owner), name)
+    assert not SENTENCES & set(inspect.signature(function).parameters)
     assert inspect.getdoc(function)
 
 
@@ -126,8 +130,9 @@ SAID = {
     "at(N3).run(interpreter)": OPEN,
     "at(FOREVER).run(interpreter)": OPEN,
     "print(at(N3).run_async(interpreter))": OPEN,
+    "do(call(int)).hedged(Hedge())": NOT_REPEATABLE,
 }
-HEAD = """from ixbackoff import FOREVER, N0, N3, Log, at
+HEAD = """from ixbackoff import FOREVER, N0, N3, Hedge, Log, at, call, do
 interpreter = Log.handled_by(lambda command: None)
 """
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import pytest
@@ -42,7 +44,7 @@ class Times:
     def __init__(self, limiter: Limiter) -> None:
         self.limiter = limiter
         self.line: list[tuple[float, float, int]] = []  # turn, came, number
-        self.went: list[tuple[float, int]] = []
+        self.went: list[tuple[float, float, int]] = []
         self.number = 0
 
     def come(self, now: float) -> None:
@@ -64,7 +66,7 @@ class Times:
             if again > turn:
                 self.line.append((again, came, number))
             else:
-                self.went.append((turn, number))
+                self.went.append((turn, came, number))
 
 
 EVENTS = st.lists(
@@ -74,6 +76,7 @@ EVENTS = st.lists(
             st.just("come"),
             st.just("come"),
             st.floats(0.5, 20),  # a Retry-After
+            st.tuples(st.integers(0, 5), st.integers(0, 20)),  # the rest of a quota
             st.just(ServerError(503)),
             st.just(None),
         ),
@@ -102,11 +105,14 @@ def test_no_window_has_more_than_the_rate_and_the_burst(
         elif isinstance(event, float):
             limiter.hear(Throttled(event), now, now)
             closed.append((now, now + event))
+        elif isinstance(event, tuple):
+            limiter.learn({"RateLimit": f'"a";r={event[0]};t={event[1]}'})
+            limiter.hear(None, now, now)
+            closed += [(now, now + event[1])] if not event[0] else []
         else:
             limiter.hear(event, now, now)
-    came = {number: came for _, came, number in times.line}
     times.advance(FOREVER)
-    went = [turn for turn, _ in times.went]
+    went = [turn for turn, _, _ in times.went]
     assert went == sorted(went)
     for first in range(len(went)):
         for last in range(first, len(went)):
@@ -114,18 +120,38 @@ def test_no_window_has_more_than_the_rate_and_the_burst(
             assert last - first + 1 <= most + 1e-6
     for begin, end in closed:
         assert not [turn for turn in went if begin < turn < end - 1e-9]
+    assert all(turn - came <= line for turn, came, _ in times.went)
     if not closed:  # no place in line is void
-        numbers = [number for _, number in times.went]
+        numbers = [number for _, _, number in times.went]
         assert numbers == sorted(numbers)
-        assert all(turn - came.get(number, turn) <= line for turn, number in times.went)
 
 
-@given(st.floats(0.5, 50), st.integers(1, 5), st.integers(2, 20))
-def test_after_a_pause_turns_are_given_one_by_one(rate: float, burst: int, many: int) -> None:
+@given(st.floats(0.5, 5000), st.integers(1, 5), st.integers(2, 200))
+def test_after_a_pause_turns_are_given_one_by_one_and_at_first_slowly(
+    rate: float, burst: int, many: int
+) -> None:
     limiter = Limiter(rate, line=1e6, burst=burst)
     limiter.hear(Throttled(30), 0.0, 0.0)
     turns = [limiter.enter(0.0, 0.0, FOREVER) for _ in range(many)]
-    assert turns == pytest.approx([30 + k / rate for k in range(many)])
+    assert turns[0] == 30
+    apart = [later - turn for turn, later in pairwise(turns)]
+    assert apart == pytest.approx([max(1 / rate, 0.3 * 0.99**k) for k in range(many - 1)], rel=1e-3)
+
+
+@pytest.mark.parametrize("seconds", [1, 60, 3600, 1e6])
+@pytest.mark.parametrize("rate", [None, 20, 1000])
+def test_after_a_pause_of_any_length_it_is_soon_as_fast_as_before(
+    rate: float | None, seconds: float
+) -> None:
+    limiter = Limiter(rate, line=20)
+    limiter.hear(Throttled(seconds), 0.0, 0.0)
+    went = 0
+    for number in range(2500):  # ten a second, for 250 s
+        now = max(seconds - 15, 0) + number / 10
+        with suppress(Crowded):
+            limiter.enter(now, now, FOREVER)
+            went += number >= 1500
+    assert went >= 950
 
 
 @given(st.lists(st.floats(-5, 5), max_size=30))
@@ -158,7 +184,7 @@ class TestHearing:
         limiter = Limiter(line=100)
         limiter.hear(ServerError(503, 20), 10.0, 10.0)
         turns = [limiter.enter(10.0, 10.0, FOREVER) for _ in range(3)]
-        assert turns == pytest.approx([30.0, 30.2, 30.4])
+        assert turns == pytest.approx([30.0, 30.2, 30.398])
         assert limiter.enter(31.0, 31.0, FOREVER) == limiter.enter(31.0, 31.0, FOREVER) == 31.0
 
     @pytest.mark.parametrize("failure", [None, ServerError(503), NotReady(retry_after=9)])
@@ -217,6 +243,10 @@ class TestHearing:
         ({"X-Rate-Limit-Remaining": "3", "X-Rate-Limit-Reset": "7"}, (3, 7, 0)),
         ({"X-RateLimit-Remaining": "-1", "X-RateLimit-Reset": "7"}, None),
         ({"X-RateLimit-Remaining": "3"}, None),
+        ({"RateLimit": f'"a";r=0;t={"9" * 400}'}, (0, 1e9, 0)),
+        ({"RateLimit": f'"a";r={"9" * 400};t=1'}, (1e9, 1, 0)),
+        ({"RateLimit": '"a";r=0', "RateLimit-Policy": f'"a";q=1;w={"9" * 400}'}, (0, 1e9, 1e9)),
+        ({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9" * 400}, (0, 1e9, 0)),
     ],
 )
 def test_headers(headers: dict[str, str], expected: tuple[float, ...] | None) -> None:
@@ -236,6 +266,24 @@ def test_retry_after_comes_before_the_rest_of_a_quota() -> None:
     assert retry_after({"Retry-After": "2", **rest}) == 2
     assert retry_after(rest) == 30
     assert retry_after({"RateLimit": '"a";r=1;t=30'}) is None
+
+
+@pytest.mark.parametrize("seconds", [1e300, 1.7e308, 1e-300])
+def test_it_closes_for_as_long_as_it_is_told(seconds: float) -> None:
+    limiter = Limiter(5, line=60, burst=3)
+    limiter.hear(Throttled(seconds), 0.0, 0.0)
+    if seconds < 1:
+        assert limiter.enter(1.0, 1.0, FOREVER) == 1.0
+        return
+    with pytest.raises(Crowded) as refusal:
+        limiter.enter(1.0, 1.0, FOREVER)
+    assert refusal.value.retry_after == seconds
+
+
+@pytest.mark.parametrize("until", [FOREVER, -FOREVER, float("nan")])
+def test_it_is_not_closed_until_a_time_that_is_none(until: float) -> None:
+    with pytest.raises(ValueError, match="give a finite time"):
+        Limiter(line=5).close(until)
 
 
 class TestLearning:

@@ -32,21 +32,35 @@ def test_it_refuses_nothing_while_everything_is_answered(passed: list[float], ov
     assert throttle.share == 0
 
 
-@given(st.floats(1.5, 4), st.integers(2, 10), st.integers(20, 100))
-def test_in_a_steady_state_it_asks_over_times_the_answers_and_one(
-    over: float, one_in: int, rate: int
+@given(st.integers(1, 1000), st.integers(1, 200), st.floats(0, 5))
+def test_a_burst_is_not_refused_because_its_answers_are_under_way(
+    first: int, second: int, later: float
 ) -> None:
-    throttle, made, answered = Throttle(over), 0, 0
-    for number in range(rate * 100):
-        now = number / rate
-        well = (made + 1) % one_in == 0
-        if asked(throttle, now, None if well else ServerError(503)) and now >= 50:
-            made += 1
-            answered += well
-        elif now < 50:
-            made += 0
-    windows = 50 / 10
-    assert made <= max(over, one_in) * answered + 3 * windows + one_in + 0.01 * rate * 50
+    throttle = Throttle()
+    for many, now in ((first, 0.0), (second, later)):
+        for _ in range(many):
+            throttle.enter(now, now, UNTIL)
+        for _ in range(many):
+            throttle.hear(None, now + 2, now)
+    assert throttle.share == 0
+
+
+@given(st.floats(1.5, 4), st.floats(1, 30), st.floats(1, 20))
+def test_in_a_steady_state_it_asks_over_times_the_answers_and_one(
+    over: float, capacity: float, load: float
+) -> None:
+    """The service has a bucket of one token, and answers `capacity` tries a second at most."""
+    throttle, made, answered, tokens = Throttle(over), 0, 0, 1.0
+    rate = load * capacity
+    for number in range(int(rate * 100)):
+        tokens = min(1.0, tokens + 1 / load)
+        well = tokens >= 1 - 1e-9
+        if asked(throttle, number / rate, None if well else ServerError(503)):
+            tokens -= well
+            made += number >= rate * 50
+            answered += well and number >= rate * 50
+    windows = 50 / 9  # of 9 to 10 s
+    assert made <= 1.02 * over * answered + windows + 1
 
 
 def test_in_an_outage_it_asks_about_once_in_ttl() -> None:
@@ -88,6 +102,21 @@ def test_counts_are_forgotten_after_ttl() -> None:
         asked(throttle, 0.0, ServerError(503))
     assert throttle.share > 0.9
     assert asked(throttle, 5.0, None) or asked(throttle, 5.6, None)
+    assert throttle.share == 0
+
+
+@pytest.mark.parametrize("back", [0.001, 5, 1e6])
+def test_a_clock_that_goes_back_neither_refuses_nor_keeps_refusing(back: float) -> None:
+    throttle = Throttle()
+    for number in range(100):
+        assert asked(throttle, 1e6 + number / 10, None)
+    now = 1e6 - back
+    assert asked(throttle, now, None)
+    for number in range(100):
+        asked(throttle, now + number / 10, ServerError(503))
+    assert throttle.share > 0.7
+    for number in range(600):
+        asked(throttle, now + 10 + number / 10, None)
     assert throttle.share == 0
 
 

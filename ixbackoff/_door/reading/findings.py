@@ -24,7 +24,7 @@ from .wrong_calls import wrong_argument, wrong_attribute
 
 UNMISTAKABLE = re.compile(
     r"CommandOrAttempt\[|\bSucc\[|Program\[N\d|no_wait_is_left_at|it_is_open_finish_it"
-    r"|only_retry_resume|only_Z_Succ_and_Forever"
+    r"|only_retry_resume|only_Z_Succ_and_Forever|a_command_in_it_is_not|Attempt\[Repeatable"
 )
 """Parts of messages that occur only in messages about code that uses ixbackoff."""
 

@@ -18,6 +18,8 @@ def sentence_of_an_overload(parsed: Parsed) -> Explanation | None:
         return no_wait_left(parsed.method, None)
     if parsed.argument.startswith("it_is_open"):
         return open_program(None)
+    if parsed.argument.startswith("a_command_in_it_is_not"):
+        return NOT_REPEATABLE
     if parsed.argument.startswith("only_retry_resume"):
         return without_end(f".{parsed.method}()" if parsed.method else "this step")
     return None
@@ -25,6 +27,8 @@ def sentence_of_an_overload(parsed: Parsed) -> Explanation | None:
 
 def wrong_self(parsed: Parsed) -> Explanation | None:
     """Explain the same mistakes for ty and pyrefly, which name the type of the program instead."""
+    if parsed.kind == "argument" and parsed.wanted.startswith("Attempt[Repeatable["):
+        return NOT_REPEATABLE
     if parsed.kind != "argument" or not is_program(parsed.got) or not is_program(parsed.wanted):
         return None
     ends = split(parsed.got).inner[1]
@@ -36,6 +40,14 @@ def wrong_self(parsed: Parsed) -> Explanation | None:
         span = span_of(parsed.got)
         return None if span is None or span.end else no_wait_left(parsed.method, span)
     return None
+
+
+NOT_REPEATABLE = Explanation(
+    "not-repeatable",
+    "A hedge may issue each command twice, but a command here is not Repeatable.",
+    "If a second copy does no harm, derive the command from Repeatable, or make it with "
+    "read(...). Write other commands, limits, breakers and gates after .hedged(...).",
+)
 
 
 def uncertain(parsed: Parsed) -> Explanation | None:

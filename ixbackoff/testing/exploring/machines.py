@@ -107,7 +107,8 @@ class Machine:
     def turn(self) -> bool:
         """Continue to the next command that is a step of the history; false if all is over."""
         while True:
-            strand = self.current
+            strand, owner = self.current, self.owner
+            self.on_the_way, owner.late = (*self.on_the_way, *owner.late), ()
             if strand.pending is not None:
                 strand.deliver()
             elif strand.over:
@@ -270,8 +271,7 @@ class Machine:
         """Perform a command, and drop its outcome."""
         handler = self.handler_of(command.__class__)
         if strand is not None and strand.owner.recording:
-            key = f"{strand.owner.journal.run}:{strand.line.place}"
-            handler = with_key(handler, key, strand.line.first_again())
+            handler = within(strand.line.current(strand.line.first_again()), handler)
         try:
             handler(command)
         except (AssertionError, Misuse):
@@ -288,14 +288,14 @@ class Machine:
         if strand.now < self.now:
             strand.now = self.now
         at = self.now = strand.now
-        again = owner.recording and strand.line.first_again()
+        current = strand.line.current(strand.line.first_again()) if owner.recording else None
         answer: Any = None
         failure: Exception | None = None
         self.passed = 0
         if surprise is None or surprise.effect:
             handler = self.handler_of(command.__class__)
-            if owner.recording:
-                handler = with_key(handler, f"{owner.journal.run}:{strand.line.place}", again)
+            if current is not None:
+                handler = within(current, handler)
             breaks = self.breaks
             breaks.passed, breaks.at = 0, 0 if surprise is None else surprise.part
             try:
@@ -372,11 +372,11 @@ class Machine:
                     )
 
 
-def with_key(handler: Handler, key: str, again: bool) -> Handler:
-    """Return a handler for which `current_command()` has this key, as in a durable run."""
+def within(current: CurrentCommand, handler: Handler) -> Handler:
+    """Return a handler for which `current_command()` is this one, as in a durable run."""
 
     def keyed(command: Any) -> Any:
-        token = CURRENT.set(CurrentCommand(key, again))
+        token = CURRENT.set(current)
         try:
             return handler(command)
         finally:

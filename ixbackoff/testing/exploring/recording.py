@@ -39,6 +39,7 @@ class MemoryJournal(Journal):
 
     def __init__(self, run: str, began: float) -> None:
         self.run = run
+        self.seed = 0  # another run has another id
         self.resumed = False
         self.began = self.time = began
         self.answers: dict[str, RecordedAnswer] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextvars import Context
 from random import Random
+from typing import Any
 
 from ..._meaning.chains import Ladder
 from ..._meaning.defaults import Defaults
@@ -31,6 +32,7 @@ class Process:
         recording: whether it may be started durably.
         runs: the number of times that it was started anew.
         died: whether it has died for good.
+        late: the commands of hedges that were given up, which may still be done.
         performer: the performer that replays the journal, if the process resumed durably.
     """
 
@@ -53,6 +55,7 @@ class Process:
         self.recording = recording
         self.runs = 0
         self.died = False
+        self.late: tuple[Any, ...] = ()
         self.performer: Performer | None = None
         self.journal = MemoryJournal(self.name, now)
         self.root = self.started(now)
@@ -63,7 +66,7 @@ class Process:
         chance = None if schedule.deterministic else Random(SEED)  # noqa: S311
         run = ProgramRun(self.program, schedule, chance)
         line = Line(self.journal, again=self.performer is not None)
-        run.ons = line.ons
+        line.follow(run)
         stream = unrolled(self.program, Defaults(within=self.how.within), run=run)
         if self.performer is not None:
             stream = self.performer.replayed(stream, line)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextvars import Context
 from pathlib import PurePath
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
-from ..._running.together import Aborted, branches
+from ..._running.together import Aborted, passes
 from ..._words.commands import Misuse, Stream
+from ..._words.verdicts import asked_for
 from ..._words.vocabulary import Together
 from ...durable.journal import Line
 from ...durable.performing import Performer
@@ -24,6 +25,10 @@ class Owner(Protocol):
     journal: MemoryJournal
     performer: Performer | None
     recording: bool
+    late: tuple[Any, ...]
+
+
+Result: TypeAlias = tuple[Any, BaseException | None, float]
 
 
 class Strand:
@@ -58,7 +63,7 @@ class Strand:
         self.branches: list[Strand] | None = None
         self.ending: Strand | None = None
         self.left: list[Strand] = []
-        self.error: BaseException | None = None
+        self.result: Result | None = None
         self.value: Any = None
         self.failure: BaseException | None = None
         self.place = ""
@@ -73,6 +78,8 @@ class Strand:
                 self.command = run(self.stream.send, answer)
             else:
                 self.command = run(self.stream.throw, failure)
+            if self.owner.performer is None and self.owner.recording:
+                self.line.identify(self.command)
         except StopIteration as end:
             self.over, self.value, self.command = True, end.value, None
         except BaseException as error:
@@ -110,14 +117,14 @@ class Strand:
             self.receive(answer, failure)
 
     def fork(self, command: Together) -> None:
-        """Begin the branches of an `all_of`."""
+        """Begin the branches of an `all_of`, or of a hedge: a durable run makes no copy."""
         owner, line = self.owner, self.line
-        again, performer = line.first_again(), owner.performer
+        many = 1 if command.hedge is not None and owner.recording else None
+        performer = owner.performer
         self.branches = []
-        ons = [[*line.ons] for _ in command.effects]
-        for number, stream in enumerate(self.context.run(branches, command, ons)):
-            path = Line(owner.journal, f"{line.place}/{number}.", again)
-            path.ons = ons[number]
+        for number, (stream, path) in enumerate(
+            self.context.run(line.fork, command, line.first_again(), many)
+        ):
             replayed = stream if performer is None else performer.replayed(stream, path)
             branch = Strand(owner, replayed, path, self.context.copy(), self)
             branch.path = (*self.path, number + 1)
@@ -129,23 +136,25 @@ class Strand:
         self.join()
 
     def join(self) -> None:
-        """Continue, if all branches are over; if one has failed, end the others one by one."""
+        """Continue, if the branches have a result; end those that still run one by one."""
         while self.branches is not None:
-            if self.error is None:
-                failed = [branch for branch in self.branches if branch.failure is not None]
-                if not failed:
-                    if all(branch.over for branch in self.branches):
-                        self.rejoin([branch.value for branch in self.branches], None)
+            if self.result is None:
+                hedged = self.command.hedge is not None
+                self.result = result_of(self.branches, hedged)
+                if self.result is None:
                     return
-                self.error, self.now = failed[0].failure, max(self.now, failed[0].now)
+                self.now = max(self.now, self.result[2])
                 going = [branch for branch in self.branches if not branch.over]
                 self.left = sorted(going, key=time_of)
+                if hedged:  # a request that is given up may be carried out later
+                    late = [one.command for one in going if one.command and not one.pending]
+                    self.owner.late += tuple(late)
             elif self.ending is not None:
                 if not self.ending.over:
                     return
                 self.now = max(self.now, self.ending.now)
             if not self.left:
-                self.rejoin(None, self.error)
+                self.rejoin(*self.result[:2])
                 return
             self.ending = self.left.pop(0)
             self.ending.abort(self.now)
@@ -153,7 +162,7 @@ class Strand:
     def rejoin(self, values: Any, failure: BaseException | None) -> None:
         """Continue after an `all_of`."""
         self.now = max([self.now, *[branch.now for branch in self.branches or ()]])
-        self.branches = self.ending = self.error = None
+        self.branches = self.ending = self.result = None
         self.receive(values, failure)
 
     def abort(self, now: float) -> None:
@@ -187,7 +196,7 @@ class Strand:
         """Break the reference cycles of the strand and its branches."""
         for branch in self.branches or ():
             branch.let_go()
-        self.branches = self.ending = self.error = None
+        self.branches = self.ending = self.result = None
         self.left = []
 
     def state(self, timed: bool) -> Any:
@@ -204,6 +213,22 @@ class Strand:
             known += (tuple([branch.state(timed) for branch in self.branches]),)
             known += (None if self.ending is None else self.ending.path,)
         return known
+
+
+def result_of(branches: list[Strand], hedged: bool) -> Result | None:
+    """Return the answers or the failure, as `Rules` has them; `None` if branches have to go on."""
+    ended = [branch for branch in branches if branch.over]
+    for one in ended:
+        failed = one.failure is not None
+        if hedged != failed or (hedged and one.failure and not passes(one.failure)):
+            return one.value, one.failure, one.now
+    if not hedged:
+        over = len(ended) == len(branches)
+        return ([one.value for one in branches], None, 0.0) if over else None
+    if not ended or any(branch.begun and not branch.over for branch in branches):
+        return None
+    last = max(ended, key=lambda copy: asked_for(copy.failure))
+    return None, last.failure, max(copy.now for copy in ended)
 
 
 def place_of(error: BaseException) -> str:

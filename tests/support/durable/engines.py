@@ -11,6 +11,7 @@ from typing import Any
 
 from ixbackoff import AsyncInterpreter, Command, Interpreter
 from ixbackoff.durable import CurrentCommand, Engine, Workflow, current_command
+from ixbackoff.durable.summaries import summary_of
 from ixbackoff.live import live
 
 AnyEngine = Engine[Any]
@@ -42,6 +43,17 @@ def until(condition: Callable[[], Any]) -> Any:
     return found
 
 
+def stuck(engine: AnyEngine, run: str) -> str:
+    """Wait until a run is stuck; return why it is."""
+
+    def why() -> str:
+        summary = summary_of(engine.store, run)
+        return summary.state if summary is not None and summary.state.startswith("stuck") else ""
+
+    found: str = until(why)
+    return found
+
+
 @dataclass(frozen=True)
 class Say(Command[Any]):
     """A command whose handler is a table of functions by name."""
@@ -63,6 +75,11 @@ class Said:
     @property
     def what(self) -> list[str]:
         return [what for what, _ in self.asked]
+
+    @property
+    def places(self) -> list[tuple[str, str, bool]]:
+        """What was said, where in the run, and whether perhaps again."""
+        return [(what, mine.place, mine.repeated) for what, mine in self.asked if mine is not None]
 
     @property
     def interpreter(self) -> Any:

@@ -21,11 +21,11 @@ def tell(record: Path, said: str, freeze: bool) -> str:
     """Tell the file what is performed, and freeze meanwhile unless it was performed before."""
     mine = current_command()
     assert mine is not None
-    Record(record).tell("begin", mine.idempotency_key, mine.repeated, said)
+    Record(record).tell("begin", mine.place, mine.repeated, said)
     if freeze and not mine.repeated:
         os.kill(os.getpid(), signal.SIGSTOP)
         time.sleep(0.2)  # the signal may come to another thread first
-    Record(record).tell("end", mine.idempotency_key, mine.repeated, said)
+    Record(record).tell("end", mine.place, mine.repeated, said)
     return said
 
 

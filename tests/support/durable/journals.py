@@ -19,6 +19,7 @@ from ixbackoff.observing import (
     BreakerChanged,
     Ended,
     Event,
+    Hedged,
     Issued,
     WaitBegan,
     observed,
@@ -38,6 +39,7 @@ class Memory:
     """
 
     run = "memory"
+    seed = SEED
     began = 0.0
     closing = False
     crowded = False
@@ -114,6 +116,8 @@ def told(event: Event) -> tuple[Any, ...]:
             )
         case BreakerChanged():
             return ("breaker", event.state)
+        case Hedged():
+            return ("hedged", event.after, event.won)
 
 
 def outcome_of(run: Callable[[], Any]) -> Outcome:
@@ -129,7 +133,7 @@ def outcome_of(run: Callable[[], Any]) -> Outcome:
 
 def durably(program: Ladder, interpreter: AnyInterpreter, how: Defaults, journal: Memory) -> Any:
     """Run a program with a journal in memory."""
-    return asyncio.run(run_durably(program, how, interpreter, journal, SEED))
+    return asyncio.run(run_durably(program, how, interpreter, journal))
 
 
 def durable_outcome(

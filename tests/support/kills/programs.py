@@ -159,7 +159,7 @@ def telling(record: Record, answer: Callable[[Any], Any]) -> Callable[[Any], Any
     def handler(command: Any) -> Any:
         mine = current_command()
         assert mine is not None
-        about = (mine.idempotency_key, mine.repeated, type(command).__name__, record.process)
+        about = (mine.place, mine.repeated, type(command).__name__, record.process)
         record.tell("begin", *about)
         linger()
         try:
@@ -182,7 +182,7 @@ def linger() -> None:
 def run_of_command() -> str:
     mine = current_command()
     assert mine is not None
-    return mine.idempotency_key.rpartition(":")[0]
+    return mine.place.rpartition(":")[0]
 
 
 def interpreter(record: Record) -> Interpreter[Row]:

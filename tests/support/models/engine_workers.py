@@ -99,7 +99,7 @@ class Performance:
         interpreter: AsyncInterpreter[Any] = Ask.awaited_by(self.answer) | Now.awaited_by(self.tell)
         program, how = self.ways.program, Defaults(self.ways.schedule)
         try:
-            value = await run_durably(program, how, interpreter, self.journal, SEED)
+            value = await run_durably(program, how, interpreter, self.journal)
         except Parked as parked:
             await self.ask(Park(self.worker, self.taken.token, self.now + parked.seconds))
             return "parked"
@@ -118,7 +118,7 @@ class Performance:
         mine = current_command()
         assert mine is not None
         again = mine.repeated and self.ways.broken != "repeated is not set"
-        answer: int = await self.ask(Do(self.worker, command.name, mine.idempotency_key[4:], again))
+        answer: int = await self.ask(Do(self.worker, command.name, mine.place[4:], again))
         return answer
 
     def steps(self) -> Generator[Any, Any, bool]:
@@ -223,7 +223,7 @@ class Journaled(SegmentJournal):
         taken = performance.taken
         home: Any = SimpleNamespace(hold=HOLD)
         held: Any = None  # the model has locks of its own
-        super().__init__(home, NewRun("workflow", {}, "run"), taken.segment, held)
+        super().__init__(home, NewRun("workflow", {"seed": SEED}, "run"), taken.segment, held)
         self.performance = performance
         self.broken = performance.ways.broken
         self.resumed = taken.resumed
