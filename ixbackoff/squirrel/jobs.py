@@ -22,7 +22,8 @@ class Jobs(Generic[T, A]):
     Items with the same name are worked on one after the other. An interruption, or an exception in
     `work`, ends all threads: their waits end, and their downloads and uploads are aborted.
 
-    `take` is called with the number of an item and the result of its work, in one thread at a time.
+    `take` is called with the number of an item and the result of its work, in one thread at a time;
+    after an interruption, only for items whose work is done.
     """
 
     def __init__(
