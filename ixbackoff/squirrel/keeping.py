@@ -52,7 +52,6 @@ class Parts(NamedTuple):
 
 
 def keep_named(args: Namespace) -> int:
-    """Keep the resources of the command line, and return the exit status."""
     summary = summary_of(args)
     display = Display(args.verbose, summary.progress)
     keep_all(resources_of(args), storage_of(args), options_of(args), display, summary)
@@ -79,7 +78,6 @@ def keep_all(
     display: Display,
     summary: Summary,
 ) -> None:
-    """Keep resources, several concurrently, and print the summary."""
     try:
         display.begin()
         with (
@@ -111,7 +109,6 @@ def line_of(keep: Callable[[Resource], SummaryLine], item: Resource | BadLine) -
 
 
 def keep_one(parts: Parts, resource: Resource) -> SummaryLine:
-    """Run the pipeline for a resource; return its line of the summary."""
     waits: list[float] = []
 
     def shown(command: Any, handler: Handler) -> Any:

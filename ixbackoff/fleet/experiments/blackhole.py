@@ -51,7 +51,6 @@ def black_hole(
     servers: SingleThreaded | None = None,
     seed: int = 0,
 ) -> list[FilesRead]:
-    """Simulate each kind of readers."""
     model = servers or SingleThreaded()
     return [read(kind, seconds, readers, model, seed) for kind in KINDS]
 

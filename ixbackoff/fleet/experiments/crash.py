@@ -85,10 +85,6 @@ class PostShipped(Shortening):
     times as long as the client has just thought, and its jitter does not grow with the wait. A wait
     can be shorter than the one before.
 
-    >>> waits = PostShipped(think=10, deviation=0).preview(3, seed=1)
-    >>> waits[1] / waits[0], waits[2] / waits[1]
-    (2.71828, 2.71828)
-
     Args:
         think: the mean seconds of wait 0, exponentially distributed.
         factor: the ratio of a wait to the one before, without the jitter.
@@ -170,8 +166,6 @@ def thinking(rung: int) -> Attempt[Get | Now | Throw, None]:
 
 
 class Crash(NamedTuple):
-    """The results of one way to wait, with one accept queue."""
-
     way: str
     backlog: int
     steady: float  # the answered requests per second before the outage

@@ -87,8 +87,6 @@ class Formula(NamedTuple):
 
 
 class Recovery(NamedTuple):
-    """The results of one outage with one formula."""
-
     outage: float  # the length of the outage, which begins with the simulation, seconds
     formula: Formula
     noticed: tuple[float, ...]  # the times at which the clients were answered, sorted

@@ -96,12 +96,7 @@ def nearest_handler(handlers: Handlers, kind: type[Command[Any]]) -> Handler | N
 
 
 def answer_type(kind: type[Command[Any]]) -> object:
-    """Return the type of a command's answer from the bases of its class; `Any` if it is unknown.
-
-    >>> from ixbackoff import Download, Pick
-    >>> answer_type(Pick), answer_type(Download)
-    (<class 'int'>, <class 'NoneType'>)
-    """
+    """Return the type of a command's answer from the bases of its class; `Any` if it is unknown."""
     for base in kind.__mro__:
         for generic in vars(base).get("__orig_bases__", ()):
             origin, types = get_origin(generic), get_args(generic)
