@@ -94,7 +94,7 @@ class FetchedFiles:
         if done is None or command.etag is None or done.etag != command.etag:
             if done is not None:
                 file.fetched = None
-                file.part.separate()  # the file may have become an object
+                file.part.separate()  # the store may have a hard link to the file
             response = self._responses.get(resource.name)
             if response is not None and (
                 response.etag != command.etag or file.part.origin is not None
@@ -118,7 +118,7 @@ class FetchedFiles:
         return path in paths
 
     def release(self, resource: Resource, folder: str, kept: bool) -> None:
-        """Close the file of a resource whose program has ended; remove it if that was `kept`."""
+        """Close the file of a resource whose program has ended; remove it if the resource was `kept`."""
         self.abandon(resource)
         with self._lock:
             file = self._files.pop((folder, resource.name), None)
