@@ -13,8 +13,7 @@ from .checkers import CHECKERS, NotChecked, command, output
 if TYPE_CHECKING:
     from .reading.checker_output import Error
 
-UNCHANGED = ("full", "concise")
-"""The formats that print all other output of the checker unchanged."""
+UNCHANGED = ("full", "concise")  # other output is printed unchanged
 SKIPPED = ("site-packages", "node_modules", "__pycache__")
 FORMATS = (*UNCHANGED, "json", "github", "sarif")
 

@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 
 class Checker(NamedTuple):
-    """A type checker."""
-
     commands: tuple[str, ...] = ()  # its subcommands; the first is the default
     plainly: tuple[str, ...] = ()  # the options for one line for each error, with its column
 
@@ -90,11 +88,7 @@ def found(name: str) -> str | None:
 
 
 def output(words: list[str]) -> tuple[bytes, int]:
-    """Run a checker, whose standard error is ours; return its output and its exit status.
-
-    Raises:
-        NotChecked: the checker has no files to check.
-    """
+    """Run a checker, whose standard error is ours; return its output and its exit status."""
     alone = len(words) == 1
     errors = subprocess.PIPE if alone else None
     done = subprocess.run(  # noqa: S603

@@ -12,19 +12,15 @@ from typing import NamedTuple
 
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 ENDED_BY_SIGNAL = 128
-ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
-"""The signals that ask this process to end."""
+ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")  # these ask this process to end
 PASSED_ON = (*ENDS, "SIGUSR1", "SIGUSR2", "SIGTSTP")
-STOPS = ("SIGTSTP", "SIGTTIN", "SIGTTOU")
-"""The signals by which job control stops a process."""
+STOPS = ("SIGTSTP", "SIGTTIN", "SIGTTOU")  # by these job control stops a process
 LOST_AFTER = 1.0  # seconds
 FROM_TERMINAL = 0x80  # SI_KERNEL: Linux's mark of a signal to the whole foreground group
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 
 
 class ChildEnd(NamedTuple):
-    """The end of a child process."""
-
     status: int  # its exit status, or 128 plus the number of the signal that ended it
     ended_by: int | None  # the signal that ended it, if one did
     asked_by: int | None  # the signal that asked this process, and so the child, to end, if one did
@@ -44,10 +40,7 @@ def performed(words: tuple[str, ...], limit: float | None) -> ChildEnd:
 
     The signals in `PASSED_ON` reach the child as well. If the terminal stops the child, this
     process stops as well. After `limit` seconds the child is sent SIGTERM, and SIGKILL five seconds
-    later.
-
-    Raises:
-        NotStarted: the command cannot be run.
+    later. Raises NotStarted.
     """
     for ours in signal.SIGCHLD, signal.SIGALRM:
         if signal.getsignal(ours) is signal.SIG_IGN:  # which would lose the status or the limit
@@ -78,10 +71,7 @@ def blocked(watched: set[signal.Signals]) -> Generator[set[signal.Signals]]:
 
 
 def started(words: tuple[str, ...], mask: set[signal.Signals]) -> int:
-    """Start a command; return its process ID.
-
-    Its signal mask and signal actions are those from before Python changed them.
-    """
+    """Start a command with the signal mask and actions from before Python changed them."""
     sys.stdout.flush()
     sys.stderr.flush()
     defaults = numbers(("SIGPIPE", "SIGXFSZ"))  # Python ignores them

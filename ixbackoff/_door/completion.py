@@ -14,10 +14,8 @@ from .subcommands import SUBCOMMANDS
 
 SHELLS = ("bash", "zsh")
 PACKAGE = __name__.partition(".")[0]
-COMPLETE = "complete"
-"""The attribute of an action that shtab reads."""
-FILES = ("FILE", "MODULE:")
-"""The prefixes of the metavars of arguments that may be files."""
+COMPLETE = "complete"  # the attribute of an action that shtab reads
+FILES = ("FILE", "MODULE:")  # prefixes of the metavars of arguments that may be files
 
 
 def main(arguments: list[str]) -> int:

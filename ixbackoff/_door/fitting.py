@@ -21,6 +21,7 @@ class ServiceLimit(NamedTuple):
         return f"{self.name} ({spoken(self.seconds)})" if self.name else spoken(self.seconds)
 
 
+# Seconds; `docs/commands.md` has the sources.
 SERVICES = {
     "lambda": 900,  # an AWS Lambda function, at most
     "api-gateway": 29,  # an Amazon API Gateway integration, by default
@@ -32,7 +33,6 @@ SERVICES = {
     "heroku": 30,  # a Heroku request, at most
     "gunicorn": 30,  # a silent gunicorn worker, by default
 }
-"""Limits of services in seconds; `docs/commands.md` has their sources."""
 
 
 def service_limit(text: str) -> ServiceLimit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from .explain import pages
@@ -24,13 +25,15 @@ def head(finding: Finding) -> str:
     return f"{error.file}:{error.line}{column}: error:"
 
 
-def full(pieces: Iterable[Piece]) -> Iterator[str]:
-    """Write each explanation with its source line, drawing and fix, and other output as it is."""
+def for_people(
+    explain: Callable[[Finding], Iterable[str]], pieces: Iterable[Piece]
+) -> Iterator[str]:
+    """Write each explanation by `explain`, and all other output as it is."""
     for piece in pieces:
         if isinstance(piece, Finding):
-            yield from explanation(piece)
+            yield from explain(piece)
         else:
-            yield from unchanged(piece)
+            yield from (piece,) if isinstance(piece, str) else piece.lines
 
 
 def explanation(finding: Finding) -> Iterator[str]:
@@ -48,18 +51,9 @@ def explanation(finding: Finding) -> Iterator[str]:
     yield f"{INDENT}{mistake.fix}\n"
 
 
-def concise(pieces: Iterable[Piece]) -> Iterator[str]:
-    """Write each explanation in one line, and all other output as it is."""
-    for piece in pieces:
-        if isinstance(piece, Finding):
-            mistake = piece.explanation
-            yield f"{head(piece)} {mistake.sentence} {mistake.fix}  [{mistake.code}]\n"
-        else:
-            yield from unchanged(piece)
-
-
-def unchanged(piece: Error | str) -> Iterable[str]:
-    return (piece,) if isinstance(piece, str) else piece.lines
+def in_one_line(finding: Finding) -> Iterator[str]:
+    mistake = finding.explanation
+    yield f"{head(finding)} {mistake.sentence} {mistake.fix}  [{mistake.code}]\n"
 
 
 def as_json(pieces: Iterable[Piece]) -> Iterator[str]:
@@ -179,8 +173,8 @@ def column(error: Error, finding: Finding | None) -> int | None:
 
 
 FORMATS: dict[str, Callable[[Iterable[Piece]], Iterator[str]]] = {
-    "full": full,
-    "concise": concise,
+    "full": partial(for_people, explanation),
+    "concise": partial(for_people, in_one_line),
     "json": as_json,
     "github": github,
     "sarif": sarif,

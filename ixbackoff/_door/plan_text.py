@@ -10,25 +10,17 @@ from .._meaning.planning import Plan
 from .amounts import counted, spoken
 from .fitting import Fit
 
-WIDEST = 24
-"""The number of characters in the longest bar."""
+WIDEST = 24  # characters in the longest bar
 
 
 class Planned(NamedTuple):
-    """A program with its plan, and its comparison with each limit."""
-
     name: str
     plan: Plan
     fits: list[Fit]
 
     @property
     def headline(self) -> str:
-        """The plan in one sentence.
-
-        >>> from ixbackoff import N3, Log, at, plan
-        >>> Planned("page", plan(at(N3).retry(Log("try"))), []).headline
-        'page: at most 4 tries, 3 waits and 7 s in all'
-        """
+        """The plan in one sentence; `as_mermaid` has an example."""
         plan = self.plan
         if plan.wait_count == inf:
             ends = "" if plan.longest in (None, inf) else f" or {spoken(plan.longest)} are over"

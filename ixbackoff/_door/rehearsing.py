@@ -24,8 +24,7 @@ FAILURES: dict[str, Callable[[], Exception]] = {
     "reset": partial(ConnectionResetError, "rehearsed"),
 }
 parse_seconds = duration(0)
-MOST = 1000
-"""The greatest number of commands in a rehearsal: some programs have no end."""
+MOST = 1000  # commands in a rehearsal: some programs have no end
 
 
 class Endless(BaseException):

@@ -19,13 +19,11 @@ from ..live import live
 from .children import ChildEnd, NotStarted, end_by, performed
 from .stderr_log import logged
 
-LATE = 124
-"""The exit status after the deadline, as for timeout(1)."""
+LATE = 124  # the exit status after the deadline, as for timeout(1)
 HIGHEST = 255
 PERMANENT = frozenset({2, 64, 65, 66, 67, 70, 72, 73, 77, 78, 126, 127})
 """The statuses of permanent failures: wrong usage, and permanent ones of `sysexits.h`."""
-TRANSIENT = frozenset(range(1, 128)) - PERMANENT
-"""The statuses that are retried by default."""
+TRANSIENT = frozenset(range(1, 128)) - PERMANENT  # retried by default
 
 
 class Shell(Command[None]):

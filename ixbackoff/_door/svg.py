@@ -14,18 +14,16 @@ from .fitting import Fit
 from .plan_text import Planned
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BELOW = 600.0, 54.0, 26.0, 92.0, 34.0, 64.0
-LETTER = 8.4
-"""The average width of a letter."""
-DOTS = 8
-"""The greatest number of tries that are drawn as dots; a greater number is written."""
+LETTER = 8.4  # the average width of a letter
+DOTS = 8  # tries that are drawn as dots, at most; a greater number is written
 FARTHEST = 4
 """The latest limit with a line, as a multiple of the plan's end; later limits have an arrow."""
+# Seconds between two ticks of the axis of time.
 TICKS = (
     *(base * 10**power for power in range(-3, 1) for base in (1, 2, 5)),
     *(10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400),
     *(86400 * base * 10**power for power in range(6) for base in (1, 2, 5)),
 )
-"""Seconds between two ticks of the axis of time."""
 STYLE = """
   .page { fill: #ffffff } text { fill: #1f2328; font: 15px system-ui, sans-serif }
   .key { font-size: 13px } .head { font-weight: 600 } .quiet { fill: #59636e }
@@ -89,7 +87,6 @@ def as_svg(planned: Planned) -> str:
 
 
 def heading(planned: Planned, height: float) -> Iterator[str]:
-    """Draw the start of the document, the heading and the key."""
     size = f'viewBox="0 0 {WIDTH:g} {height:g}" width="{WIDTH:g}" height="{height:g}"'
     said = escape(planned.headline)
     yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{said}">'
@@ -113,7 +110,6 @@ def heading(planned: Planned, height: float) -> Iterator[str]:
 
 
 def key(planned: Planned) -> Iterator[tuple[str, str]]:
-    """Yield the signs of the picture with their meanings."""
     rungs = planned.plan.rungs
     yield '<circle class="try" cx="{middle:g}" cy="{y:g}" r="6"/>', "a try"
     if any(rung.takes for rung in rungs):

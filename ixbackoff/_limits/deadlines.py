@@ -204,8 +204,8 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     before, around = LEFT.get(), time_around()
     if around is not None:
         left = min(left, around.seconds)
-    # Each branch of `Together` counts its time from its own start. A deadline that the branches
-    # share with the whole could pass for a branch a moment earlier, and cancel its cleanup.
+    # Each branch of `Together` counts its time from its own start. With the deadline of the whole,
+    # a branch could reach it a moment before the whole does, and its cleanup would be cancelled.
     counts = real and command.__class__ is not Together
     current = Left(left, now + left if counts else None)
     try:
@@ -267,7 +267,7 @@ def check_wait(wait: Any, left: float, seconds: float) -> None:
     failure: Exception | None = wait.failure
     if wait.seconds < left or (failure is None and wait.seconds == left):
         return
-    why = f"a wait of {wait.seconds:g} s would end after the deadline, {seconds:g} s in all"
+    why = f"a wait of {wait.seconds:g} s would end after the deadline of {seconds:g} s"
     wait.refuse("no time left")
     if failure is None:
         raise DeadlineExceeded(f"not done within {seconds:g} s: {why}")

@@ -65,7 +65,7 @@ STEPS = ("Program", "Attempt", "Backoff")
 def explain_arguments(names: dict[str, Any], public: Iterable[str]) -> None:
     """Make public functions and classes explain wrong arguments.
 
-    Internal code calls the unwrapped functions. Do not name functions that each try calls.
+    Internal code calls the unwrapped functions. Do not name functions that are called in every try.
 
     Args:
         names: the globals of a module; the wrapped functions replace their names in it.

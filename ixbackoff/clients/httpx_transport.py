@@ -33,7 +33,6 @@ class Transport(Base):
         self._inners: dict[Any, Any] = {} if inner is None else {None: inner}
 
     def handle_request(self, request: Any) -> Any:
-        """Send a request with retries, and return its last answer."""
         library, inner = self._library_and_inner(request, "handle_request", "HTTPTransport")
         given = dict.fromkeys(("connect", "read", "write", "pool"))
         given |= request.extensions.get("timeout", {})
@@ -59,7 +58,6 @@ class Transport(Base):
         return self._sending.send(name, one_try, is_stream(request, library))
 
     async def handle_async_request(self, request: Any) -> Any:
-        """As `handle_request`, for an async client."""
         kind = "handle_async_request", "AsyncHTTPTransport"
         library, inner = self._library_and_inner(request, *kind)
 
@@ -89,13 +87,11 @@ class Transport(Base):
         return library, inner
 
     def close(self, *_: object) -> None:
-        """Close the connections of sync clients."""
         self._sending.closings[0] += 1
         for inner in self._inners.values():
             getattr(inner, "close", bool)()  # an async one has no `close`
 
     async def aclose(self, *_: object) -> None:
-        """Close the connections of async clients."""
         self._sending.closings[1] += 1
         for inner in self._inners.values():
             if hasattr(inner, "aclose"):
@@ -133,7 +129,6 @@ def transport(
 
 
 def library_of(request: Any) -> Any:
-    """Return httpx or httpx2."""
     return sys.modules[request.__class__.__mro__[-2].__module__.partition(".")[0]]
 
 

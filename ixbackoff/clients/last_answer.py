@@ -28,8 +28,8 @@ Held: TypeAlias = tuple[R, Exception | None]
 SENT_ONCE = "the body of the request is a stream, which can be sent only once"
 SHORT = 65_536  # bytes
 OURS = Misuse, CircuitOpen, DeadlineExceeded, Stopped
+# Numbers of retries, of httpx, of requests and urllib3, and of httpx-retries.
 RETRIES = "_pool._retries", "max_retries.total", "retry.total"
-"""The numbers of retries of httpx, of requests and urllib3, and of httpx-retries."""
 
 
 class Resending(Generic[R]):
@@ -80,7 +80,6 @@ class Resending(Generic[R]):
     async def send_async(
         self, name: str, one_try: Callable[[], Awaitable[R]], once: bool = False
     ) -> R:
-        """As `send`, for a client of an event loop."""
         held, closings = list[Held[R]](), self.closings[1]
 
         async def close() -> None:

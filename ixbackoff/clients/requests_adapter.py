@@ -34,7 +34,6 @@ class Adapter(BaseAdapter):
     def send(
         self, request: Any, stream: bool = False, timeout: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
-        """Send a request with retries, and return its last answer."""
         body, start = request.body, start_of(request.body)
         connect, read = seconds_of(timeout)
 
@@ -57,7 +56,6 @@ class Adapter(BaseAdapter):
         return self._sending.send(name, one_try, once)
 
     def close(self) -> None:
-        """Close the connections."""
         self._sending.closings[0] += 1
         self._inner.close()
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._commandline import WRONG
 from .._words.extras import needed
 from ..plotting.pictures import FORMATS, SAME
 from ..plotting.styles import headline, legend, line_style, plain, save
@@ -25,25 +23,16 @@ class Graph(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """A part of a picture, with axes of its own.
+    """A part of a picture, with axes of its own."""
 
-    Attributes:
-        label: the name of the vertical axis.
-        lines: the lines by their names in the legend.
-        x: the name of the horizontal axis.
-        scale: the scale of the vertical axis: "linear", "log" or "symlog".
-        limits: the ends of the vertical axis; `None`: the least or greatest value of the data.
-        outage: the name of an outage in the legend, and the seconds at which it begins and ends.
-    """
-
-    label: str
-    lines: Mapping[str, Graph]
-    x: str = "time, s"
+    label: str  # the name of the vertical axis
+    lines: Mapping[str, Graph]  # by their names in the legend
+    x: str = "time, s"  # the name of the horizontal axis
     title: str = ""
-    scale: str = "linear"
+    scale: str = "linear"  # of the vertical axis: "linear", "log" or "symlog"
     x_scale: str = "linear"
-    limits: tuple[float | None, float | None] = (None, None)
-    outage: tuple[str, tuple[float, float]] | None = None
+    limits: tuple[float | None, float | None] = (None, None)  # `None`: the ends of the data
+    outage: tuple[str, tuple[float, float]] | None = None  # its name in the legend, and its span
 
 
 class Picture(NamedTuple):
@@ -62,12 +51,7 @@ def by_second(values: Sequence[float], number: int) -> Graph:
 
 
 def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
-    """Draw a picture as `folder/name.png` and `.svg`; create the folder if it is missing.
-
-    Raises:
-        ImportError: matplotlib is missing; the message names the extra to install.
-        OSError: the folder cannot be written to.
-    """
+    """Draw a picture as `folder/name.png` and `.svg`; create the folder if it is missing."""
     with needed("drawing", "plot", {"matplotlib"}):
         matplotlib: Any = import_module("matplotlib")
         figures: Any = import_module("matplotlib.figure")
@@ -113,19 +97,3 @@ def draw_panel(plot: Any, panel: Panel) -> None:
         plain(plot.xaxis)
     if panel.limits != (None, None):
         plot.set_ylim(*panel.limits)
-
-
-def pictured(draw_into: Callable[[Path], Iterable[Path]], folder: Path | None) -> int:
-    """Draw if a folder is given; print the files or the error, and return the exit status."""
-    if folder is None:
-        return 0
-    try:
-        files = [*draw_into(folder)]
-    except OSError as error:
-        print(f"{error.filename or folder} cannot be used: {error.strerror}.", file=sys.stderr)
-        return WRONG
-    except ImportError as error:
-        print(f"{error}", file=sys.stderr)
-        return WRONG
-    print(*files, sep="\n")
-    return 0

@@ -115,20 +115,9 @@ class Tally:
         self.latency = 0.0
 
     def end(self, load: float) -> None:
-        """End the second; `load` is the current load of the services."""
         latency = self.latency / self.answered if self.answered else 0.0
-        self.seconds.append(
-            Second(
-                self.asked,
-                self.answered,
-                self.failed,
-                self.late,
-                self.well,
-                self.gave_up,
-                latency,
-                load,
-            )
-        )
+        counts = self.asked, self.answered, self.failed, self.late, self.well, self.gave_up
+        self.seconds.append(Second(*counts, latency, load))
         self.begin()
 
     def rest(self, seconds: int, load: float) -> None:

@@ -31,7 +31,8 @@ from .._meaning.chains import Ladder, program_of
 from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from .._words.reasons import NOTE
-from .drawing import Panel, Picture, by_second, draw, pictured
+from ..plotting.plot_command import pictured
+from .drawing import Panel, Picture, by_second, draw
 from .flags import add_picture, add_seeds
 from .outcomes import Outcome, Second
 from .reports import RECOVERS, Numbers, Report, sampled, spread
@@ -286,7 +287,6 @@ def picture(outcome: Outcome, stopped: Outage) -> Picture:
 
 
 def numbers_of(arguments: list[str] | None, seed: int) -> Numbers:
-    """Run the simulation with another seed, and return the numbers to compare."""
     args = parsed(arguments)
     args.seed = seed
     return Report(rehearsed(args), args.outage).numbers()

@@ -6,6 +6,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from math import inf
+from operator import itemgetter
 from typing import TypeVar
 
 from .outcomes import Outcome
@@ -27,16 +28,8 @@ Chance alone can lower the rate by 10 %."""
 class Report:
     """The report of a simulation with an outage.
 
-    Attributes:
-        before: the runs that succeeded per second, in the second half of the time before the
-            outage.
-        after: the runs that succeeded per second, after the outage.
-        asked: the requests per second, in the second half of the time before the outage.
-        most: the greatest number of requests in a second.
-        second: the number of that second.
-        recovered: the seconds from the end of the outage to the recovery; `None` without one.
-        unserved: the share of the clients that had a failed run.
-        gave_up: the share of the runs that failed.
+    `before` and `asked` are means over the second half of the time before the outage. `unserved` is
+    the share of the clients that had a failed run, and `gave_up` that of the failed runs.
     """
 
     def __init__(self, outcome: Outcome, stopped: Outage) -> None:
@@ -126,10 +119,7 @@ def spread(sample: Sample[Numbers]) -> str:
         f"{len(sample.seeds)} seeds".ljust(LABEL) + "".join(f"{one:>{COLUMN}}" for one in heads)
     ]
     for name, first in sample.results[0].items():
-
-        def of(numbers: Numbers, name: str = name) -> float | None:
-            return numbers[name]
-
+        of: Callable[[Numbers], float | None] = itemgetter(name)
         if isinstance(first, bool):
             cells = f"{len(sample.where(of))} of {len(sample.seeds)}".rjust(3 * COLUMN)
         else:

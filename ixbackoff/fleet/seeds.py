@@ -89,17 +89,12 @@ def each_seed(
     elif many == 1:
         call_here(function, numbers, keep)
     else:
+        from .worker_pool import worker_pool  # some platforms have no processes
+
         with explained_errors(numbers[0]):
             pickle.dumps(function)  # before workers start in vain
-        call_in_workers(function, numbers, pool(many), keep, own=True)
+        call_in_workers(function, numbers, worker_pool(many), keep, own=True)
     return Sample(numbers, tuple(results[seed] for seed in numbers))
-
-
-def pool(workers: int) -> AbstractContextManager[Executor]:
-    # some platforms have no processes
-    from .worker_pool import worker_pool
-
-    return worker_pool(workers)
 
 
 def call_here(
@@ -121,7 +116,7 @@ def call_in_workers(
     keep: Callable[[int, R], None],
     own: bool = False,
 ) -> None:
-    """Call the function in the workers of an executor, which is that of `pool` if `own`."""
+    """Call the function in the workers of an executor, which is a `worker_pool` if `own`."""
     futures: dict[Future[R | Failed], int] = {}
     try:
         with workplace as executor:
@@ -210,13 +205,8 @@ def note_of(seed: int) -> str:
 
 
 def checked_seeds(seeds: object) -> tuple[int, ...]:
-    numbers: list[object] = (
-        [*range(seeds)]
-        if isinstance(seeds, int)
-        else [*seeds]
-        if isinstance(seeds, Iterable)
-        else []
-    )
+    given: object = range(seeds) if isinstance(seeds, int) else seeds
+    numbers: list[object] = [*given] if isinstance(given, Iterable) else []
     whole = [number for number in numbers if isinstance(number, int)]
     if not whole or len({*whole}) < len(numbers):
         raise ValueError(

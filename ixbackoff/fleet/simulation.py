@@ -181,7 +181,7 @@ def simulate_many(
     >>> sample.quantile(lambda outcome: outcome.gave_up)
     5.5
 
-    A seed gives the events that `simulate` has with it, wherever it runs. The program and the
+    Each seed gives the events of `simulate(seed=...)`, in whatever process it runs. The program and the
     services are sent to worker processes by pickle. Use `each_seed` for a simulation that cannot
     be pickled, or for results that are smaller than an `Outcome`.
 

@@ -198,7 +198,6 @@ class Simulator:
         return 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate
 
     def done(self, client: Running, answer: object, failure: BaseException | None) -> None:  # noqa: ARG002
-        """Count an ended run, and plan the client's next one."""
         events, tally = self.events, self.environment.tally
         self.ended = events.now
         if failure is None:
@@ -210,7 +209,6 @@ class Simulator:
             events.after(-log(1.0 - self.random()) / self.rate, client.__class__.begin, client)
 
     def left(self, client: Running, answer: object, failure: BaseException | None) -> None:
-        """Count the only run of an arrived client, and forget the client."""
         self.done(client, answer, failure)
         del self.present[client.number]
 

@@ -1,9 +1,6 @@
-"""Failures of aiohttp.
+"""Failures of aiohttp, with the request of their status or of a frame of their traceback.
 
-A failure with a status has its request as an attribute. For other failures the request is found in
-the frames of the traceback. A timeout of the whole request (`ClientTimeout(total=...)`) is a plain
-`TimeoutError`, so it is transient even after a `POST`. The timeouts `sock_read` and `sock_connect`
-raise exceptions of aiohttp.
+A `TimeoutError` of `ClientTimeout(total=...)` is a plain one, and is not judged here.
 """
 
 from __future__ import annotations
@@ -28,9 +25,7 @@ from .resending import (
 from .tracebacks import variables
 
 SENDING = {("aiohttp.client", "_request")}
-LOOK_UP_LATER = ((3,), (11,), (12,))
-"""Codes of c-ares: the name server failed, cannot be reached, or did not answer in time."""
-
+LOOK_UP_LATER = ((3,), (11,), (12,))  # codes of c-ares: the name server failed, or did not answer
 READING = {("aiohttp.client_reqrep", name) for name in ("read", "text", "json", "start")}
 
 

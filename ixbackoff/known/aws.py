@@ -1,8 +1,7 @@
 """Codes of AWS's errors after which the same request may succeed later.
 
 botocore's standard mode retries after them (`botocore/retries/standard.py` and `special.py`), or
-its models mark them as retryable after a conflict of two requests, as S3 reports by
-`OperationAborted`.
+its models mark them as retryable after a conflict of two requests.
 """
 
 from __future__ import annotations

@@ -1,17 +1,8 @@
-"""Failures of botocore, and so of boto3 and s3transfer.
+"""Failures of botocore, and so of boto3 and s3transfer; `known/aws.py` has the codes.
 
-Codes are judged by the rules of botocore's own standard mode (`known/aws.py`), statuses as those of
-any other web server. A lost answer, a read timeout or a status of 500, 502 or 504 is transient if
-the operation may be carried out twice: its method is idempotent, as with the objects of S3, or its
-name is that of a read (`GetItem`, `DescribeInstances`), because most of AWS's interfaces send
-everything as `POST`.
-
-botocore's own retries repeat every operation after such a failure, and protect some by a token
-(`ClientToken`). But each try of a program is another call, for which botocore makes a new token.
-For a function that passes its own token, choose these failures with `on=`.
-
-A waiter that has used all of its attempts fails permanently: it has waited already. A failed
-transfer of a file is judged by the failure that it wraps.
+An operation whose name is that of a read may be repeated, because most of AWS's interfaces send
+everything as `POST`. The token (`ClientToken`) by which botocore protects some operations does not
+help: each try of a program is another call, with a new token.
 """
 
 from __future__ import annotations

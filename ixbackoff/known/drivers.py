@@ -1,29 +1,14 @@
 """Failures of drivers that report numbers or classes of their own: one table for all of them.
 
-- MySQL (pymysql, aiomysql, mysqlclient, mysql.connector), by its error numbers. A connection that
-  is lost rolls back its transaction, unless it was lost in a COMMIT, as in `psycopg`.
-- asyncpg, by its SQLSTATE (see `sqlstates`). It commits each statement outside of
-  `connection.transaction()` by itself. A connection that is lost there, or in a COMMIT, is a
-  `ConnectionDoesNotExistError`: the statement may have been carried out, so the failure is
-  permanent. To retry, read inside a transaction, or pass `on=...`. A connection that is lost
-  inside a transaction is an `InterfaceError`: the transaction was rolled back, so the failure is
-  transient. If asyncpg cannot connect, it mostly raises Python's own `ConnectionRefusedError` or
-  `TimeoutError`, which are transient, too.
-- AMQP (pika, aiormq, aio-pika): a lost connection is transient, unless a message was being
-  published.
-- Kafka and Neo4j, whose drivers tell which failures are worth another try.
-- Vault and ClickHouse, whose clients turn a status into a class or a text.
-- SQLite reports a lock by `SQLITE_BUSY`, `SQLITE_LOCKED` and their extended codes, which have the
-  primary one in the last byte. The transaction has not been carried out: a COMMIT that finds the
-  database locked leaves it open (see "Result and Error Codes" in SQLite's documentation).
+- MySQL: a lost connection rolls back its transaction, unless it was lost in a COMMIT.
+- asyncpg commits each statement outside of `connection.transaction()` by itself. A connection that
+  is lost there, or in a COMMIT, is a `ConnectionDoesNotExistError`, and the statement may have been
+  carried out. One that is lost inside a transaction is an `InterfaceError`.
+- SQLite's extended codes have the primary one in the last byte. A COMMIT that finds the database
+  locked leaves the transaction open (see "Result and Error Codes" in SQLite's documentation).
 - FTP: after a reply of 400 to 499, the action did not take place (RFC 959, section 4.2.1).
-- SMTP: a reply of 400 to 499 is transient, one of 500 and above permanent (RFC 5321, section
-  4.2.1). A lost connection is transient: by the standard a client treats it as a reply of 451
-  (section 3.8), so a mail can arrive twice if the server is lost between the end of the mail and
-  its reply. The reply to `QUIT` arrives after the work of a `with` block, so its failure does not
-  repeat the work.
-- paramiko: a host that was not reached is transient. databricks: a `TimeoutError` after its own
-  retries is permanent.
+- SMTP: a client treats a lost connection as a reply of 451 (RFC 5321, section 3.8). The reply to
+  `QUIT` arrives after the work of a `with` block, so its failure does not repeat the work.
 
 All other failures are judged by their shape.
 """
@@ -43,19 +28,11 @@ from .resending import answered, reason_to_stop
 from .sqlstates import is_lost, is_transient
 from .tracebacks import through, variables
 
-NEVER_RUN = {1040, 1205, 1213, 2002, 2003}
-"""Too many connections, a lock, a deadlock, no server at the socket or the port."""
-
+NEVER_RUN = {1040, 1205, 1213, 2002, 2003}  # too many connections, a lock, a deadlock, no server
 LOST = {2006, 2013, 2055}
-REJECTED = {202, 252}
-"""ClickHouse runs too many queries, or has too many parts to take another insert."""
-
-UNREACHED = {-195, -187}
-"""librdkafka has lost a broker, or all of them."""
-
-FORCED = {320, 506, 541}
-"""A broker of AMQP stops, or lacks resources."""
-
+REJECTED = {202, 252}  # ClickHouse runs too many queries, or has too many parts for an insert
+UNREACHED = {-195, -187}  # librdkafka has lost a broker, or all of them
+FORCED = {320, 506, 541}  # a broker of AMQP stops, or lacks resources
 LOCKED = {5, 6}  # SQLITE_BUSY, SQLITE_LOCKED
 STATUS = re.compile(r"HTTP status ([0-9]{3})|response code ([0-9]{3})")
 PUBLISHES = "basic_publish", "publish"
@@ -184,6 +161,7 @@ def after_retries(failure: Any) -> Verdict:
 
 
 MYSQL: Mapping[str, Judge] = {"MySQLError": by_mysql_number, "Error": by_mysql_number}
+# Classes of AMQP: refusals, and errors of the protocol or of its use.
 NEVER_AGAIN = (
     *("AuthenticationError", "ConnectionChannelError", "ConnectionClosedByClient"),
     *("ConnectionCommandInvalid", "ConnectionFrameError", "ConnectionNotAllowed"),
@@ -191,12 +169,9 @@ NEVER_AGAIN = (
     *("ConnectionWrongStateError", "IncompatibleProtocolError", "NoFreeChannels"),
     *("ProbableAccessDeniedError", "ProbableAuthenticationError"),
 )
-"""Classes of AMQP: refusals, and errors of the protocol or of its use."""
 
-AMQP: dict[str, Judge] = {
-    "AMQPConnectionError": by_amqp,
-    **dict.fromkeys(NEVER_AGAIN, permanent),
-}
+AMQP: dict[str, Judge] = {"AMQPConnectionError": by_amqp, **dict.fromkeys(NEVER_AGAIN, permanent)}
+# By the package and the name of the nearest base class of a failure.
 TABLES: Mapping[str, Mapping[str, Judge]] = {
     "aiormq": AMQP,
     "asyncpg": dict.fromkeys(
@@ -222,7 +197,6 @@ TABLES: Mapping[str, Mapping[str, Judge]] = {
     "smtplib": {"SMTPException": by_mail_server},
     "sqlite3": {"Error": by_sqlite_code},
 }
-"""The judges, by the package and the name of the nearest base class of a failure."""
 
 
 def judge(failure: Exception) -> Verdict:

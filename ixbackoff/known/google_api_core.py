@@ -1,15 +1,8 @@
 """Failures of google-api-core and google-auth, and so of Google's client libraries.
 
-Over REST the status of the response decides, as for any web server; over gRPC, the status of the
-call, as in `known/grpc.py`. `google.api_core.retry.if_transient_error` also retries after 500 and
-INTERNAL; here 500 is transient only after a request that may be carried out twice, and INTERNAL is
-permanent, as AIP-194 advises.
-
-The time that the service asks for is read from `RetryInfo` in the details, from the header
-`Retry-After`, and from gRPC's metadata. A `RetryError` is judged by the failure that it ended with.
-
-google-auth says which of its failures are retryable. To ask for a token once more does no harm, so
-a `TransportError` is transient, too, as in `google.api_core.retry.if_transient_error`.
+`google.api_core.retry.if_transient_error` also retries after 500 and INTERNAL; here 500 is
+transient only after a request that may be carried out twice, and INTERNAL is permanent, as AIP-194
+advises.
 """
 
 from __future__ import annotations

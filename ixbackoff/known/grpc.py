@@ -1,19 +1,9 @@
-"""Failures of gRPC, sync and in `grpc.aio`.
+"""Failures of gRPC, sync and in `grpc.aio`, by gRPC's list of status codes.
 
-UNAVAILABLE, RESOURCE_EXHAUSTED and ABORTED are transient. By gRPC's list of status codes, a client
-can retry an UNAVAILABLE call after a wait, and after ABORTED the whole sequence of calls. A server
-that is lost in the middle of a call is UNAVAILABLE, too, so a call that must not be carried out
-twice needs another `on`.
-
-DEADLINE_EXCEEDED is permanent: the call may have been carried out, and the failure does not show
-whether it may be repeated; where it may, pass `on=`. INTERNAL, UNKNOWN and the others are permanent
-too. The judge recognizes three permanent failures by their text: a message that is larger than the
-limit (RESOURCE_EXHAUSTED), a host that does not exist and a certificate that does not verify (both
-UNAVAILABLE).
-
-`grpc-retry-pushback-ms` gives the milliseconds to wait; anything but a number in it forbids another
-try (gRFC A6). `google.rpc.RetryInfo` in the details of the status is read where
-googleapis-common-protos is installed.
+Three permanent failures are recognized by their text: a message that is too large, a host that does
+not exist, and a certificate that does not verify. Anything but a number in `grpc-retry-pushback-ms`
+forbids another try (gRFC A6). `google.rpc.RetryInfo` is read where googleapis-common-protos is
+installed.
 """
 
 from __future__ import annotations
@@ -41,20 +31,16 @@ def judge(failure: Exception) -> Verdict:
         return Verdict(False, why="grpc DEADLINE_EXCEEDED: the call may have been carried out")
     if code not in TRANSIENT:
         return Verdict(False, why=f"grpc {code}")
-    return judge_transient(failure, f"grpc {code}")
-
-
-def judge_transient(call: Any, shown: str) -> Verdict:
-    text = str(result_of(call, "details"))
+    text = str(result_of(failure, "details"))
     cause = "the message is too large" if TOO_LARGE in text else unreachable_by_text(text)
     if cause:
-        return Verdict(False, why=f"{shown}: {cause}")
-    metadata = metadata_of(call)
+        return Verdict(False, why=f"grpc {code}: {cause}")
+    metadata: dict[str, Any] = dict(result_of(failure, "trailing_metadata") or ())
     pushback = metadata.get(PUSHBACK)
     if pushback is None:
         return Verdict(True, delay_of(metadata.get(DETAILS)))
     if not MILLISECONDS.fullmatch(str(pushback)):
-        return Verdict(False, why=f"{shown}: the server forbids another try")
+        return Verdict(False, why=f"grpc {code}: the server forbids another try")
     return Verdict(True, int(pushback) / 1000)
 
 
@@ -62,11 +48,6 @@ def result_of(call: Any, name: str) -> Any:
     """Call a method of a call; return `None` if it has no such method."""
     method: Any = getattr(call, name, None)
     return method() if callable(method) else None
-
-
-def metadata_of(call: Any) -> dict[str, Any]:
-    pairs: Any = result_of(call, "trailing_metadata")
-    return dict(pairs or ())
 
 
 def delay_of(details: Any) -> float | None:

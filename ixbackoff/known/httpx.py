@@ -1,10 +1,8 @@
 """Failures of httpx and httpx2, and of httpcore and httpcore2 beneath them.
 
-Failures of httpx have their request. The requests before redirects are in the traceback, and so is
-the request of httpcore, whose failures have none. A pool that is full (`PoolTimeout`) has sent
-nothing. A request of which a part was sent (`WriteError`, `WriteTimeout`) may have been carried
-out, so it is judged as one that was sent. The SDK of a language model asks by `POST`, which may be
-repeated after any lost answer (see `language_models`), also in the middle of a stream.
+The requests before redirects are in the traceback, and so is the request of httpcore, whose
+failures have none. A request of which a part was sent (`WriteError`) may have been carried out. The
+`POST` of a language model's SDK may be repeated after any lost answer (see `language_models`).
 """
 
 from __future__ import annotations

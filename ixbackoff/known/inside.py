@@ -1,9 +1,7 @@
 """Retries of other libraries inside of one try, as tracebacks and answers show them.
 
-A loop is found if it was still running when it raised the failure. Its count of tries is one of
-its variables, so the table below is right for the versions that the tests install; a loop of
-another version may not be found. Loops that return their last answer to a function that raises the
-failure, such as those of azure-core and elasticsearch, leave no trace.
+A loop is found if it was still running when it raised the failure. The table below is right for the
+versions that the tests install; a loop of another version may not be found.
 """
 
 from __future__ import annotations
@@ -17,8 +15,6 @@ from .tracebacks import frames
 
 
 class Loop(NamedTuple):
-    """A function that retries."""
-
     library: str
     counter: str  # the path from one of its variables to its count, such as `state.attempt`
     more: int  # the number of tries minus that count

@@ -1,13 +1,7 @@
 """Failures of the SDKs of language models, and of libraries that derive from them, such as litellm.
 
 An SDK repeats its `POST` after 408, 409, 429, any status from 500 on, and a lost connection: an
-answer that is computed twice does no harm. Here these failures are transient, too, and so is an
-answer that breaks off in the middle of its stream. This holds even for a request that creates
-something, such as a file or a batch.
-
-A failure that lasts until somebody pays is permanent. By `x-should-retry` a service decides for
-itself whether to retry. It says when to retry by `retry-after-ms`, by `Retry-After`, by the time at
-which an exhausted limit is reset, or, as Google does, by a `RetryInfo` in the body.
+answer that is computed twice does no harm.
 """
 
 from __future__ import annotations
@@ -29,10 +23,10 @@ from .shapes import by_cause, cause_of, headers_of, quietly, status_of
 
 REPEATED = frozenset({408, 409, 429})
 SPENT = re.compile(r"insufficient_(quota|credits|balance|funds)|billing_\w+|credit_balance_\w+")
+# Errors inside a stream, whose status was 200.
 TRANSIENT = frozenset(
     {"overloaded_error", "api_error", "rate_limit_error", "timeout_error", "server_error"}
 )
-"""The types of errors inside a stream, whose status was 200."""
 
 UNIT = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 PART = re.compile(r"([0-9]{1,9}(?:\.[0-9]{0,9})?)(ms|[hms])", re.ASCII)

@@ -1,14 +1,8 @@
-"""Failures of obstore, by the text of its errors.
+"""Failures of obstore, by the text of its errors, which alone tells them apart.
 
-The library has no other way to tell them apart. The text contains URLs and the body of the answer,
-so no message repeats it. It does not contain `Retry-After`.
-
-A lost answer is a transient failure, whatever the request: repeating it leaves the object the same.
-Only with `mode="create"`, if the first try was carried out, the second fails with
-`AlreadyExistsError`.
-
-obstore itself retries some transient failures, for up to three minutes; with
-`retry_config={"max_retries": 0}` only the program retries.
+The text contains URLs and the body of the answer, so no message repeats it. Repeating a request
+leaves the object the same; only with `mode="create"` the second try fails with
+`AlreadyExistsError` if the first was carried out.
 """
 
 from __future__ import annotations
@@ -32,8 +26,6 @@ ASKED = re.compile(r"Error performing [A-Z]+ (\S+)")
 
 
 class Complaint(NamedTuple):
-    """The facts in the text of an error."""
-
     status: int  # the status of the answer, 0 if there was none
     code: str  # the error code in the answer, or ""
     transport: str  # the kind of the failure if there was no answer, or ""

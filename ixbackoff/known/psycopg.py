@@ -1,15 +1,11 @@
 """Failures of psycopg 3, judged by their SQLSTATE (see `sqlstates`), and of psycopg-pool.
 
-Failures without a SQLSTATE are failures of the connection, and only their text tells them apart:
-libpq, which connects, gives no SQLSTATE. A server that was not reached, or closed the connection,
-may answer later; one that refused the connection (wrong password, no such database) will refuse it
-again, unless it is starting or full. Only English texts are known: a refusal in another language
-is a permanent failure.
+libpq, which connects, gives no SQLSTATE, so failures of the connection are judged by their text: a
+server that refused the connection will refuse it again, unless it is starting or full. Only English
+texts are known: a refusal in another language is a permanent failure.
 
-If a connection is lost, its transaction is rolled back, so the failure is transient; psycopg works
-in transactions, unless `autocommit` is set, which a failure does not show. But if the answer to a
-COMMIT is lost, the transaction may have been carried out: such a failure, recognized by its
-traceback, is permanent. A COMMIT that the program sends as a statement is not recognized.
+A lost connection rolls back its transaction. But if the answer to a COMMIT is lost, as the
+traceback shows, the transaction may have been carried out.
 """
 
 from __future__ import annotations

@@ -1,24 +1,13 @@
 """Failures of PyMongo, judged by their labels, and by whether a write was running.
 
-PyMongo itself retries a read or a write once. Its second try of a write has the same transaction
-number, so a server does not carry out the write twice. A try by the program has another number: if
-the answer to a write was lost, the program may write twice. So a connection that is lost in a read,
-or while it is made, is a transient failure; one that is lost in a write is permanent, although
-PyMongo labels it `RetryableWriteError`. The traceback tells a read from a write; an aggregation
-counts as a read, even one that ends in `$merge` or `$out`. These answers of a server are transient,
-because nothing was written:
+PyMongo's own second try of a write has the same transaction number, so a server does not carry out
+the write twice. A try by the program has another number: so a connection that is lost in a write is
+a permanent failure, although PyMongo labels it `RetryableWriteError`. The traceback tells a read
+from a write. A server that answers with `RetryableWriteError` has stopped the write; but after a
+`WriteConcernError` everything is written, and after a bulk write a part may be, unless it is
+labelled `NoWritesPerformed`.
 
-- `TransientTransactionError`: the transaction was rolled back. Retry the whole transaction.
-- `RetryableWriteError` from the server: it stopped the write. Not after a `WriteConcernError`:
-  everything is written. Not after a bulk write, unless it is labelled `NoWritesPerformed`: a part
-  may be written.
-- `SystemOverloadedError` with `RetryableError`: the server did not start the operation.
-- "Not primary", or a node that is recovering: another node takes over.
-
-A commit without an answer (`UnknownTransactionCommitResult`) may have been carried out, so it is
-permanent. If no server was found in time, or the pool was full, nothing was sent, and the failure
-is transient, unless the host is not known or its certificate does not verify. Sources: MongoDB's
-specifications of retryable reads, retryable writes and transactions, and `pymongo.errors`.
+Sources: MongoDB's specifications of retryable reads, retryable writes and transactions.
 """
 
 from __future__ import annotations
@@ -34,9 +23,8 @@ from .tracebacks import through
 
 NOTHING_SENT = {"ServerSelectionTimeoutError", "WaitQueueTimeoutError"}
 PARTLY_WRITTEN = {"WriteConcernError", "BulkWriteError", "ClientBulkWriteException"}
+# The codes after which a driver retries a read.
 CODES = {6, 7, 89, 91, 134, 189, 262, 9001, 10058, 10107, 11600, 11602, 13435, 13436}
-"""The codes after which a driver retries a read, by the specification of retryable reads."""
-
 MISADDRESSED = re.compile(rf"CERTIFICATE_VERIFY_FAILED|\[Errno {int(socket.EAI_NONAME)}\]")
 OWN_COMMANDS = ("pymongo.synchronous.database", "pymongo.asynchronous.database")
 LOST_IN_WRITING = " in a write, which may have been carried out"

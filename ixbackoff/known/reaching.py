@@ -11,6 +11,7 @@ import ssl
 UNTRUSTED = "the certificate does not verify"
 UNKNOWN_HOST = "the name of the host is not known"
 
+# Words of OpenSSL, BoringSSL, rustls, c-ares and the C libraries.
 WORDS = {
     "CERTIFICATE_VERIFY_FAILED": UNTRUSTED,
     "InvalidCertificate": UNTRUSTED,
@@ -19,7 +20,6 @@ WORDS = {
     "No address associated with hostname": UNKNOWN_HOST,
     "nodename nor servname provided": UNKNOWN_HOST,
 }
-"""The reasons, by words of OpenSSL, BoringSSL, rustls, c-ares and the C libraries."""
 
 
 def unreachable(failure: BaseException | None) -> str:

@@ -1,15 +1,7 @@
-"""Failures of redis-py, judged by its own rules.
+"""Failures of redis-py, judged by its own rules (see `redis.retry.Retry`).
 
-redis-py itself retries every command after its `ConnectionError` and `TimeoutError` (see
-`redis.retry.Retry`; 10 times by default), even if the command had been sent, so they are transient
-here. A command that must not be carried out twice, such as INCR, needs `retry=None` in the client
-*and* `on=...` here. Wrong passwords, which are `ConnectionError`s there, are permanent, and so are
-a host that is not known and a certificate that does not verify.
-
-Some errors that a server reports are transient, too, for instance while it loads its data, runs a
-script, moves keys, or is cut off from its master, cluster or replicas. A transaction
-whose watched keys were changed (`WatchError`) was not carried out, and a lock that was not free in
-time (`LockError`) was not taken.
+redis-py itself retries every command after its `ConnectionError` and `TimeoutError`, even if the
+command had been sent. Wrong passwords, which are `ConnectionError`s there, are permanent here.
 """
 
 from __future__ import annotations
@@ -30,9 +22,7 @@ TRANSIENT = {
     "TryAgainError",
     "WatchError",
 }
-ANSWERS = {"BUSY", "NOREPLICAS"}
-"""The first words of answers for which redis-py has no class."""
-
+ANSWERS = {"BUSY", "NOREPLICAS"}  # first words of answers for which redis-py has no class
 LOCKED = "Unable to acquire lock within the time specified"
 NO_NODE = "Redis Cluster cannot be connected"
 NOT_COVERED = "All slots are not covered"
@@ -47,16 +37,11 @@ def judge(failure: Any) -> Verdict:
         return permanent(failure, f": {reason}") if reason else Verdict(True)
     text = str(failure)
     if "RedisClusterException" in kinds and NO_NODE in text:
-        return as_its_cause(failure)
+        cause = failure.__cause__ or failure.__context__  # the failure of the last node
+        return judge(cause) if cause is not None else Verdict(True)
     not_covered = "RedisClusterException" in kinds and text.startswith(NOT_COVERED)
     refused_for_now = "ResponseError" in kinds and text.partition(" ")[0] in ANSWERS
     locked = "LockError" in kinds and text == LOCKED
     if kinds & TRANSIENT or not_covered or refused_for_now or locked:
         return Verdict(True)
     return permanent(failure)
-
-
-def as_its_cause(failure: Any) -> Verdict:
-    """Judge the failure to reach any node of a cluster by the failure of the last node."""
-    cause = failure.__cause__ or failure.__context__
-    return judge(cause) if cause is not None else Verdict(True)

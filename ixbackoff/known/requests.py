@@ -1,7 +1,7 @@
 """Failures of requests, each judged by the failure of urllib3 that it wraps.
 
-Most failures have their request as an attribute. For a failure in the middle of a body, and for the
-first request of a redirect, the request is in the traceback.
+For a failure in the middle of a body, and for the first request of a redirect, the request is in
+the traceback.
 """
 
 from __future__ import annotations

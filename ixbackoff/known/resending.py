@@ -1,15 +1,10 @@
 """Verdicts on failures of HTTP: when the same request may be sent again.
 
-- A failure before the request was sent is transient, unless the host's name does not exist or the
-  certificate does not verify.
-- A failure after that is transient if the request may be carried out twice: its method is
-  idempotent (RFC 9110, 9.2.2), or it has the header `Idempotency-Key`. urllib3's `Retry` looks at
-  the method, too, but not at the header.
 - The statuses 408, 425, 429 and 503 mean that the request was not carried out (RFC 9110, 15.5.9 and
-  15.6.4; RFC 8470; RFC 6585), so they are transient for every method. 500, 502 and 504 leave open
-  whether it was, as do Cloudflare's 520 to 524 and Anthropic's 529, so they are judged as a lost
-  answer. All other statuses are permanent.
-- A service that forbids another try is obeyed, whatever the status.
+  15.6.4; RFC 8470; RFC 6585). 500, 502 and 504 leave open whether it was, as do Cloudflare's 520 to
+  524 and Anthropic's 529.
+- A request whose method is idempotent (RFC 9110, 9.2.2), or that has the header `Idempotency-Key`,
+  may be carried out twice.
 - The requests before a redirect count, too: a `POST` that was answered with 303 has been carried
   out, whatever happens to the `GET` that follows it.
 """

@@ -1,11 +1,8 @@
-"""Failures of libraries without a module here, judged by their shape.
+"""Failures of libraries without a module here, judged by a status or a cause.
 
-Most clients of web services wrap an answer or the failure of a web client. Such a failure has a
-status, of its own or of its `response`, or its cause is a failure that is known. It is judged as a
-web client's own failure would be. The number in `code` is not read: it can mean anything.
-
-A `__context__` counts as a cause only if it was caught inside of the same try. Python also sets it
-in a function that is called from an `except` block, to a failure that the function never saw.
+The number in `code` is not read: it can mean anything. A `__context__` counts as a cause only if it
+was caught inside of the same try: Python also sets it in a function that is called from an `except`
+block, to a failure that the function never saw.
 """
 
 from __future__ import annotations
@@ -25,9 +22,8 @@ if TYPE_CHECKING:
     from .resending import SentRequest
 
 STATUSES = ("status_code", "http_status", "status")
+# Of most libraries, mistralai, googleapiclient and elasticsearch.
 ANSWERS = ("response", "raw_response", "resp", "meta")
-"""Attributes with the answer: of most libraries, mistralai, googleapiclient and elasticsearch."""
-
 SHOWN = frozenset((*STATUSES, *ANSWERS, "inner_exception", "__getattr__"))
 LONGEST_CHAIN = 10
 

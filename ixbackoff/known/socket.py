@@ -1,9 +1,6 @@
 """Failures of `socket` and `ssl`, as the standard library raises them.
 
-A failure to look up a name is transient if the name server may answer later (`EAI_AGAIN`), and
-permanent if the name does not exist. A connection that is cut under TLS (`SSLEOFError`,
-`SSLZeroReturnError`) is transient, like a `ConnectionResetError` without TLS. Every other error of
-TLS is about keys, certificates or versions, and permanent.
+A connection that is cut under TLS is transient, like a `ConnectionResetError` without TLS.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """Failures of SQLAlchemy: those of the driver below it, a full pool, and a lost connection.
 
-A `DBAPIError` has the driver's failure as its `orig`, and gets the verdict on that. SQLAlchemy's
-own verdict that the connection was lost (`connection_invalidated`, from the dialect's
-`is_disconnect`) holds for every driver. The transaction was rolled back, so the failure is
-transient, unless the traceback shows a COMMIT, which may have been carried out. With the isolation
-level AUTOCOMMIT nothing is rolled back, and a failure does not show the level: pass `on=...`.
-
-A pool that has no connection within its `timeout` is a transient failure: nothing was sent.
+SQLAlchemy's own verdict that the connection was lost (`connection_invalidated`, from the dialect's
+`is_disconnect`) holds for every driver. The transaction was rolled back, unless the traceback shows
+a COMMIT, which may have been carried out.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
 """SQLSTATE, the five characters by which PostgreSQL reports why a statement failed.
 
-The codes are those of "PostgreSQL Error Codes", appendix A of its documentation. The transient ones
-report a connection that could not be made or was lost (class 08), a transaction that was rolled
-back because of others (40000, 40001 and 40P01), resources that have run out, such as connections
-(class 53), a lock that was not free (55P03), and a server that stops, starts or has crashed (57P01
-to 57P03, 57P05).
-
-Some codes of these classes are permanent: 08007 and 40003 leave open whether the transaction was
-carried out, 40002 is a broken constraint, and with 57P04 the database was dropped.
+"PostgreSQL Error Codes", appendix A of its documentation, has the meanings. 08007 and 40003 leave
+open whether the transaction was carried out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tracebacks, in which judges find facts that a failure lacks, such as its request.
 
-If a traceback was cleared, or a function has another name in another version of a library, the
-judge finds nothing, and goes by the class of the failure alone.
+If a traceback was cleared, or another version of a library names a function differently, the judge
+finds nothing, and goes by the class of the failure alone.
 """
 
 from __future__ import annotations

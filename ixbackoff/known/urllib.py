@@ -1,9 +1,8 @@
 """Failures of `urllib.request` and `http.client` of the standard library.
 
-`URLError` wraps a failure to connect or to send the request; the traceback tells which of the two,
-and which request. A connection that is reset while the answer is awaited is a plain
-`ConnectionResetError` here, so it is transient even after a `POST`. So is `RemoteDisconnected`, a
-subclass of it, if the traceback does not show its request.
+`URLError` wraps a failure to connect or to send the request; the traceback tells which of the two.
+`RemoteDisconnected` without its request in the traceback is transient, as the plain
+`ConnectionResetError` is that it derives from.
 """
 
 from __future__ import annotations

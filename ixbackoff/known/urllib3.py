@@ -1,10 +1,6 @@
-"""Failures of urllib3.
+"""Failures of urllib3, with the requests in the frames of `request` and `urlopen`.
 
-The request of a failure is found in the traceback, in the frames of `request` and `urlopen`.
-`MaxRetryError` is judged by the failure that it wraps, and `ProxyError` by the status of the
-proxy's answer; if there was none, nothing was sent. A pool that has no connection left
-(`EmptyPoolError`) has sent nothing. `ResponseError`, after the retries of urllib3 itself, is judged
-by the status in its text.
+`ResponseError`, after the retries of urllib3 itself, is judged by the status in its text.
 """
 
 from __future__ import annotations

@@ -16,8 +16,7 @@ TRANSLATED = IPv6Network("64:ff9b::/96")
 
 # The special addresses, from the registries of IANA (RFC 6890). `is_global` would not do: its list
 # is as old as the interpreter, and it counts some abandoned networks as global.
-UNICAST = IPv6Network("2000::/3")
-"""The only network from which IANA assigns global IPv6 addresses."""
+UNICAST = IPv6Network("2000::/3")  # IANA assigns global IPv6 addresses from no other network
 NOT_GLOBAL = tuple(
     IPv4Network(network)
     for network in (

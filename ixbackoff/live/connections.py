@@ -156,7 +156,6 @@ def close_here(opened: dict[int, Transport]) -> None:
 
 
 def connections_of(limits: Limits | None, connections: Connections | None) -> Connections:
-    """Return the given connections, or new ones with these limits."""
     shared: object = connections
     if shared is None:
         return Connections(DEFAULT_LIMITS if limits is None else limits)

@@ -1,7 +1,4 @@
-"""Downloads without network I/O: request headers, the meaning of a response, and the file.
-
-Sync and async downloads share it.
-"""
+"""Downloads without network I/O, for sync and async: headers, responses, and the file."""
 
 from __future__ import annotations
 
@@ -21,9 +18,7 @@ from .files import PartFile, PartOrigin, is_header
 
 GAIN = 256 * 1024
 """New bytes that a connection must have delivered before it broke, to open another in this try."""
-OVERLAP = 64 * 1024
-"""Bytes at the end of a part that the next range contains again, for a comparison."""
-
+OVERLAP = 64 * 1024  # the last bytes of a part, which the next range repeats, to compare them
 CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,20})-([0-9]{1,20})/([0-9]{1,20}|\*)")
 LENGTH = re.compile("[0-9]{1,20}")
 STRONG = re.compile(r'"[!#-~]+"')
@@ -43,14 +38,8 @@ class Fetched(NamedTuple):
 class Arrival:
     """A download in progress.
 
-    Args:
-        part: the file for the bytes; it may hold some of an earlier try.
-        progress: called at the start and after each piece.
-
-    Attributes:
-        size: the bytes of the whole resource; `None` if unknown.
-        whole: true once the part is complete.
-        source: a hash of the URL, which may hold secrets, for the note beside the part.
+    The part may hold bytes of an earlier try. `progress` is called at the start and after each
+    piece.
     """
 
     def __init__(
@@ -61,8 +50,8 @@ class Arrival:
         self.part = part
         self.progress = progress
         self.etag: str | None = None
-        self.size: int | None = None
-        self.whole = False
+        self.size: int | None = None  # of the whole resource, if known
+        self.whole = False  # whether the part is complete
         self.source = sha256(str(exchange.url).partition("#")[0].encode()).hexdigest()
         self._before = 0
         self._overlap = b""
@@ -81,7 +70,6 @@ class Arrival:
 
     @property
     def _first(self) -> int:
-        """The position of the first byte of the next range."""
         return max(0, self.part.size - OVERLAP)
 
     def begins(self, response: httpx2.Response) -> bool:
@@ -174,10 +162,7 @@ class Arrival:
         self.whole = True
 
     def continues_after(self, failure: Exception) -> bool:
-        """Return whether to request the rest within the same try.
-
-        After a permanent failure the part is removed.
-        """
+        """Return whether to request the rest within the same try; else the part may be dropped."""
         if self._anew:
             self._anew = False
             self.part.begin(None)

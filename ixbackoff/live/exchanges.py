@@ -33,11 +33,7 @@ CONNECTION_ERRORS = (
 
 
 class Exchange:
-    """A request, the redirects that it follows, and the failures that it may end in.
-
-    Raises:
-        ValueError: `url` does not begin with `http://` or `https://`.
-    """
+    """A request, the redirects that it follows, and the failures that it may end in."""
 
     def __init__(self, method: str, url: str, limits: Limits, deadline: Deadline) -> None:
         self.method = method
@@ -58,16 +54,11 @@ class Exchange:
     def first(
         self, client: httpx2.Client | httpx2.AsyncClient, headers: Mapping[str, str]
     ) -> httpx2.Request:
-        """Return the first request, with `headers` added to those of the client."""
         self.redirects = 0
         return hidden(client.build_request(self.method, self.url, headers=headers))
 
     def following(self, response: httpx2.Response) -> httpx2.Request | None:
-        """Return the request of a redirect; `None` if it is final (a success, or 416 for a range).
-
-        Raises:
-            Exception: the response is a failure.
-        """
+        """Return the request of a redirect, or `None` after a success (or 416); raise a failure."""
         self.deadline.check()
         following = response.next_request
         if following is None:

@@ -37,9 +37,7 @@ WORTH_KEEPING = 16 * 1024  # bytes; fewer arrive in one round trip
 
 
 class PartOrigin(NamedTuple):
-    """The origin of the bytes of a part."""
-
-    source: str  # a hash of the URL
+    source: str  # a hash of the URL, which may hold secrets
     validator: str  # an ETag or a date that changes whenever the bytes do
     size: int | None  # the bytes of the whole resource; `None` if unknown
 
@@ -47,20 +45,15 @@ class PartOrigin(NamedTuple):
 class PartFile:
     """A file that is written beside its target, and replaces the target once it is complete.
 
-    The file is called `.{name}.part`, where `name` is that of the target. If the server can send
-    ranges, a note beside the part records the origin of its bytes. Then the part stays after a
-    failure or a kill, and the next download resumes it, unless the machine was restarted: the last
-    bytes may be missing on the disk. The part is locked, so two downloads never write into one
-    file; the lock ends with its process. Without `commit` the target stays unchanged.
+    If the server can send ranges, a note beside the part records the origin of its bytes. Then the
+    part stays after a failure or a kill, and the next download resumes it, unless the machine was
+    restarted: the last bytes may be missing on the disk. The part is locked, so two downloads never
+    write into one file.
 
     Args:
         path: the target.
         early: whether the system starts to write to the disk while the part grows, so that its sync
             is short; this may delay `write` for a moment.
-
-    Attributes:
-        size: the bytes of the part.
-        origin: the origin of these bytes; `None`: it cannot be resumed.
 
     Raises:
         NotReady: another download into the same target is running.
@@ -76,7 +69,7 @@ class PartFile:
         self.part = os.path.join(folder, f".{name}{COPY.get()}.part")
         self.note = f"{self.part}.json"
         self.size = 0
-        self.origin: PartOrigin | None = None
+        self.origin: PartOrigin | None = None  # `None`: it cannot be resumed
         self.noted = True  # there may be a note of an earlier run
         self.committed = False
         self.process = 0

@@ -35,16 +35,14 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+# Flags that open an existing file to read and write it, but do not follow a link.
 READ = (
     os.O_RDWR
     | getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)  # of Windows
 )
-"""Flags that open an existing file to read and write it, but do not follow a link."""
-CREATE = READ | os.O_CREAT | os.O_EXCL
-"""Flags that create a file, and fail if the name is taken."""
-
+CREATE = READ | os.O_CREAT | os.O_EXCL  # fails if the name is taken
 PIECE = 2**20
 EARLY = 8 * PIECE  # bytes after which the system is asked to start writing them to the disk
 
@@ -89,10 +87,7 @@ def copy_rest(source: int, target: int, check: Callable[[], None]) -> None:
 
 
 def copy_in_system(source: int, target: int) -> int:
-    """Copy a piece with `copy_file_range`, which shares blocks where the file system can.
-
-    Return the bytes copied: 0 at the end, or if the system cannot copy between these files.
-    """
+    """Copy a piece with `copy_file_range`; return its bytes: 0 at the end, or if it cannot."""
     with suppress(OSError):
         return os.copy_file_range(source, target, PIECE)
     return 0
@@ -128,7 +123,6 @@ def sync_folder(folder: str) -> None:
 
 
 def unlink(path: str) -> None:
-    """Remove a file if it exists."""
     with suppress(FileNotFoundError):
         os.unlink(path)
 
@@ -155,10 +149,11 @@ def is_own(status: os.stat_result) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_uid == user
 
 
-def is_name_of(path: str, descriptor: int) -> bool:
-    """Return `True` if `path` still names the open file."""
+def is_name_of(path: str, descriptor: int, folder: int | None = None) -> bool:
+    """Return `True` if `path`, relative to an open `folder`, still names the open file."""
     try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False))
+        found = os.stat(path, dir_fd=folder, follow_symlinks=False)
+        return os.path.samestat(os.fstat(descriptor), found)
     except FileNotFoundError:
         return False
 

@@ -19,8 +19,7 @@ from typing import BinaryIO
 
 from .filesystem import CREATE, READ, copy_rest, is_name_of, lock, sync_folder, unlink
 
-MARK = ".ixbackoff#"
-"""The mark between the name of an object and a number, while its file is being written."""
+MARK = ".ixbackoff#"  # before a number, in the name of a file that is being written
 LONGEST_NAME = 240  # bytes: the file system takes 255, and the mark and a number are added
 SWEPT = 8  # the number of names that `sweep` tries at least
 

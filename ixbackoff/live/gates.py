@@ -23,12 +23,7 @@ class HostGate:
         self._changed = Condition(self._lock)
 
     def enter(self, host: str, deadline: Deadline) -> None:
-        """Wait until there is room.
-
-        Raises:
-            PoolTimeout: the deadline passed before there was room.
-            ConnectionAbortedError: the effect was aborted.
-        """
+        """Wait until there is room; raise ConnectionAbortedError if the effect was aborted."""
         with self._lock:
             abort = ABORT.get()
             if abort is not None and self._inside[host] >= self._most:

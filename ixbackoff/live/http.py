@@ -136,11 +136,7 @@ def respond(
     exchange: Exchange, connections: Connections, headers: Mapping[str, str] = NO_HEADERS
 ) -> Generator[httpx2.Response]:
     """Send a request, follow its redirects, and yield the response with its body unread."""
-    with (
-        exchange.translated(),
-        used(exchange.deadline),
-        connections.opened().client() as client,
-    ):
+    with exchange.translated(), used(exchange.deadline), connections.opened().client() as client:
         request: httpx2.Request | None = exchange.first(client, headers)
         while request is not None:
             with closing(client.send(request, stream=True)) as response:

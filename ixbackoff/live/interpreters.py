@@ -62,9 +62,7 @@ def live(
     A download or an upload ends with `TimeoutError` at its limit or that of the program (`within`,
     `.limit`), whatever the server does; on a busy machine up to a quarter of a second later.
     Looking up the address of a host, importing the packages of the extra, waiting for a disk, and
-    the function of a `Call` cannot be interrupted. If a time limit ends the upload of a large file,
-    its parts are removed at once if the store answers, else by the next upload of the key; for keys
-    that are not uploaded again, give the bucket a rule. `docs/live.md` has more.
+    the function of a `Call` cannot be interrupted. `docs/live.md` has more.
 
     >>> from ixbackoff import N0, Log, at
     >>> at(N0).do(Log("ready")).run(live())

@@ -87,9 +87,9 @@ class Deadline:
 
     __slots__ = ("end", "seconds", "what")
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, what: str = "") -> None:
         outer = time_limit()
-        self.what = ""  # a description of the command, without secrets
+        self.what = what  # a description of the command, without secrets
         self.seconds = limits.total_timeout if outer is None else min(limits.total_timeout, outer)
         self.end = time.monotonic() + self.seconds
 

@@ -29,8 +29,7 @@ def objects_below(
 
     Each object is named by the rest of its key, after the slash.
     """
-    deadline = Deadline(limits)
-    deadline.what = without_secrets(url)
+    deadline = Deadline(limits, without_secrets(url))
     folder = file_of(url, stores)
     if folder is not None:
         return files_in(folder)
@@ -52,8 +51,7 @@ def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Li
 
     In a store that is a folder, the folder of the object is removed too if it gets empty.
     """
-    deadline = Deadline(limits)
-    deadline.what = without_secrets(url)
+    deadline = Deadline(limits, without_secrets(url))
     path = file_of(url, stores)
     if path is not None:
         remove_file(path)

@@ -10,10 +10,10 @@ import errno
 import os
 import stat
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from re import Pattern
 
-from .filesystem import READ, is_own, lock
+from .filesystem import READ, is_name_of, is_own, lock
 
 TAKES_FOLDERS = os.open in os.supports_dir_fd  # false on Windows
 OPEN_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -47,11 +47,7 @@ class OwnFolder:
 
     def has(self, name: str, descriptor: int) -> bool:
         """Return whether a name is still that of an open file."""
-        try:
-            found = os.stat(self.at(name), dir_fd=self.descriptor, follow_symlinks=False)
-        except FileNotFoundError:
-            return False
-        return os.path.samestat(os.fstat(descriptor), found)
+        return is_name_of(self.at(name), descriptor, self.descriptor)
 
     def remove(self, name: str) -> None:
         """Remove a file; if it is a link, only the link."""
@@ -67,34 +63,26 @@ class OwnFolder:
                     file.close()
                 self.remove(name)
 
-    @contextmanager
-    def inner(self, name: str) -> Generator[OwnFolder]:
-        """Open an inner folder, as `own_folder` does."""
-        with opened(self.at(name), os.path.join(self.path, name), self.descriptor) as folder:
-            yield folder
-
     def remove_inner(self, name: str, shape: Pattern[str]) -> None:
         """Remove an inner folder, and the files in it whose names match `shape`.
 
         Raises:
             OSError: the folder is missing, a link or another user's, or something else is in it.
         """
-        with self.inner(name) as folder:
+        with opened(self.at(name), os.path.join(self.path, name), self.descriptor) as folder:
             for file in folder.names(shape):
                 with suppress(OSError):
                     folder.remove(file)
         os.rmdir(self.at(name), dir_fd=self.descriptor)
 
 
-@contextmanager
-def own_folder(path: str | os.PathLike[str]) -> Generator[OwnFolder]:
+def own_folder(path: str | os.PathLike[str]) -> AbstractContextManager[OwnFolder]:
     """Open a folder of this user.
 
     Raises:
         OSError: it is missing, a link, or another user's; the error names it.
     """
-    with opened(os.fspath(path), os.fspath(path), None) as folder:
-        yield folder
+    return opened(os.fspath(path), os.fspath(path), None)
 
 
 @contextmanager

@@ -34,15 +34,11 @@ class OneExchange(Generic[C]):
     The connection is closed after a response that was not read to its end: the rest would fill the
     window of HTTP/2, which all later responses share. The connection is not used again if it
     received more than the response: the excess would be taken for the next response.
-
-    Args:
-        is_closed: returns whether the pool was closed; then the connection is closed after its
-            response.
     """
 
     def __init__(self, connection: C, is_closed: Callable[[], bool]) -> None:
         self._connection: C = connection
-        self._pool_is_closed = is_closed
+        self._pool_is_closed = is_closed  # then it is closed after its response
         self.thread = 0  # the thread that used it last
 
     def info(self) -> str:
@@ -68,8 +64,6 @@ class OneExchange(Generic[C]):
 
 
 class Exclusive(OneExchange[httpcore2.ConnectionInterface], httpcore2.ConnectionInterface):
-    """A `OneExchange` for threads."""
-
     def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
         self.thread = get_ident()
         with remote_errors():
@@ -86,8 +80,6 @@ class Exclusive(OneExchange[httpcore2.ConnectionInterface], httpcore2.Connection
 
 
 class Pool(httpcore2.ConnectionPool):
-    """A pool for threads."""
-
     closed = False
 
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.ConnectionInterface:

@@ -19,8 +19,6 @@ SAFE = "-_.~"
 
 
 class Signer(NamedTuple):
-    """A signer of URLs of a bucket."""
-
     place: str  # the scheme and the host
     bucket: str  # the path of the bucket
     key: str

@@ -64,7 +64,6 @@ USE: ContextVar[Use] = ContextVar("ixbackoff_use_of_connections")
 
 @contextmanager
 def used(deadline: Deadline) -> Generator[Use]:
-    """Use connections in this block, until a deadline."""
     use = Use(deadline)
     token = USE.set(use)
     try:

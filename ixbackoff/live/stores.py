@@ -127,9 +127,6 @@ def file_of(url: str, stores: Collection[str]) -> str | None:
 
     >>> file_of("file:///folder/a%20b", ()), file_of("memory:///folder/a", ())
     ('/folder/a b', None)
-
-    Raises:
-        ValueError: the URL names no file.
     """
     scheme, _, rest = url.partition("://")
     place, _, path = rest.partition("/")

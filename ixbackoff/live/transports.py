@@ -31,13 +31,13 @@ IDLE_MOST = 32  # unused connections
 # of a response that is encoded all the same is stored unchanged.
 HEADERS = {"Accept-Encoding": "identity"}
 
+# httpx2 has errors of the same names.
 ERRORS = (
     *(httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError),
     *(httpcore2.ProxyError, httpcore2.UnsupportedProtocol),
 )
-"""The errors of httpcore2; httpx2 has errors of the same names."""
+# After these the server may have closed the connection while it was unused.
 STALE = (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolError)
-"""The errors of a connection that the server closed while it was unused."""
 
 
 class Transport(httpx2.BaseTransport):
@@ -205,15 +205,16 @@ class Opened:
         self.fresh = self.fresh or event.endswith(".connect_tcp.started")
 
 
+def url_of(url: httpx2.URL) -> httpcore2.URL:
+    return httpcore2.URL(
+        scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+    )
+
+
 def to_httpcore(request: httpx2.Request, trace: Opened | None = None) -> httpcore2.Request:
     return httpcore2.Request(
         method=request.method,
-        url=httpcore2.URL(
-            scheme=request.url.raw_scheme,
-            host=request.url.raw_host,
-            port=request.url.port,
-            target=request.url.raw_path,
-        ),
+        url=url_of(request.url),
         headers=request.headers.raw,
         content=request.stream,
         extensions=request.extensions | ({} if trace is None else {"trace": trace}),
@@ -274,13 +275,8 @@ def proxy_of(url: str) -> httpcore2.Proxy:
     check_port(proxy.url.port, shown)
     if proxy.url.scheme.startswith("socks") and find_spec("socksio") is None:
         raise ImportError(f"{shown} needs socksio: pip install socksio", name="socksio")
-    address = httpcore2.URL(
-        scheme=proxy.url.raw_scheme,
-        host=proxy.url.raw_host,
-        port=proxy.url.port,
-        target=proxy.url.raw_path,
-    )
-    return httpcore2.Proxy(address, proxy.raw_auth, proxy.headers.raw, proxy.ssl_context)
+    address, headers = url_of(proxy.url), proxy.headers.raw
+    return httpcore2.Proxy(address, proxy.raw_auth, headers, proxy.ssl_context)
 
 
 def timeout_of(limits: Limits) -> httpx2.Timeout:

@@ -45,8 +45,6 @@ NOTE = re.compile("[0-9a-f]{64}")  # the shape of the name of a note
 
 
 class UnfinishedUpload(NamedTuple):
-    """An unfinished multipart upload, and the time at which it began."""
-
     id: str
     begun: datetime
 
@@ -55,10 +53,7 @@ class UnfinishedUpload(NamedTuple):
 async def without_leftovers(
     store: S3Store, key: str, limits: Limits, deadline: Deadline
 ) -> AsyncGenerator[None]:
-    """Abort abandoned uploads of a key, then run the block, which uploads it.
-
-    Abandoned uploads that cannot be listed or aborted stay; the block runs all the same.
-    """
+    """Abort abandoned uploads of a key as far as possible, then run the block, which uploads it."""
     signer = await signer_of(store, key)
     if signer is None:
         yield
@@ -72,10 +67,7 @@ async def without_leftovers(
 
 
 async def abort_all(store: S3Store, key: str, limits: Limits, deadline: Deadline) -> None:
-    """Abort all unfinished uploads of a key that will not be uploaded again.
-
-    Those that cannot be listed or aborted stay.
-    """
+    """Abort all unfinished uploads of a key that will not be uploaded again, as far as possible."""
     signer = await signer_of(store, key)
     if signer is not None:
         await tidy(signer, None, limits, deadline)

@@ -41,15 +41,8 @@ def upload(
     check: Callable[[], None] = lambda: None,
     unchanging: bool = False,
 ) -> None:
-    """Put a file into the store that a URL names, whole or not at all.
-
-    Args:
-        stores: stores by the beginnings of their URLs.
-        check: called repeatedly; an exception that it raises stops the upload.
-        unchanging: whether the file never changes: the object may then be a hard link to it.
-    """
-    deadline = Deadline(limits)
-    deadline.what = without_secrets(command.url)
+    """Put a file into the store that a URL names; `folders.put` explains `check`, `unchanging`."""
+    deadline = Deadline(limits, without_secrets(command.url))
     # `open` would wait for a writer of a pipe
     if not unchanging and stat.S_ISFIFO(os.stat(command.path).st_mode):
         raise OSError(errno.EINVAL, "Not a regular file", command.path)
@@ -64,19 +57,17 @@ def upload(
 
     path = file_of(command.url, stores)
     with open(command.path, "rb", buffering=0) as file:
-        if path is not None:
-            check_free(path, deadline.what)
-            with naming(deadline.what):
-                folders.put(path, file, check_all, unchanging)
-            return
-        shorter = shortened(limits, deadline)
-        store, key = store_of(command.url, stores, shorter)
-        if (folder := folder_of(store)) is not None:
-            check_free(key, deadline.what)
-            with naming(deadline.what):
-                folders.put(os.path.join(folder, *key.split("/")), file, check_all, unchanging)
-        else:
-            put(store, key, file, shorter, deadline, check_wanted)
+        if path is None:
+            shorter = shortened(limits, deadline)
+            store, key = store_of(command.url, stores, shorter)
+            folder = folder_of(store)
+            if folder is None:
+                put(store, key, file, shorter, deadline, check_wanted)
+                return
+            path = os.path.join(folder, *key.split("/"))
+        check_free(path, deadline.what)
+        with naming(deadline.what):
+            folders.put(path, file, check_all, unchanging)
 
 
 def pieces(file: BinaryIO, deadline: Deadline, check: Callable[[], None]) -> Iterator[bytes]:
@@ -137,10 +128,7 @@ async def upload_async(
 
 
 def shortened(limits: Limits, deadline: Deadline) -> Limits:
-    """Return `limits` with time-outs that end by the deadline.
-
-    The store's client then gives up by itself, and has time left to abort a large upload.
-    """
+    """Return limits by which the store's client gives up in time to abort a large upload."""
     deadline.check()
     return replace(
         limits,

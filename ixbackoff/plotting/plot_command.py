@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from .._commandline import WRONG, Flag, Parser, add_flags, imported, whole
@@ -69,23 +71,24 @@ def parsed(arguments: list[str] | None) -> Namespace:
     return parser.parse_args(arguments)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    args = parsed(arguments)
-    timings = dict(args.timings or map(named, POST))
+def pictured(draw_into: Callable[[Path], Iterable[Path]], folder: Path | None) -> int:
+    """Draw if a folder is given; print the files or the error, and return the exit status."""
+    if folder is None:
+        return 0
     try:
-        files = plot(
-            labelled(timings),
-            args.folder,
-            wait_count=args.waits,
-            seed=args.seed,
-            name=args.name,
-        )
+        files = [*draw_into(folder)]
     except OSError as error:
-        place = error.filename or args.folder
-        print(f"{place} cannot be used: {error.strerror}.", file=sys.stderr)
+        print(f"{error.filename or folder} cannot be used: {error.strerror}.", file=sys.stderr)
         return WRONG
     except (ImportError, ValueError) as error:
         print(f"{error}", file=sys.stderr)
         return WRONG
     print(*files, sep="\n")
     return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    args = parsed(arguments)
+    timings = labelled(dict(args.timings or map(named, POST)))
+    how = {"wait_count": args.waits, "seed": args.seed, "name": args.name}
+    return pictured(partial(plot, timings, **how), args.folder)

@@ -14,14 +14,7 @@ from .._words.vocabulary import without_secrets
 
 @dataclass(frozen=True, repr=False)
 class Resource:
-    """A web resource, by its URL; `str` and `repr` leave out user name, password and query.
-
-    >>> Resource("https://me:secret@localhost/nuts?token=x")
-    Resource('https://localhost/nuts')
-
-    Raises:
-        ValueError: the URL has another scheme than `http` and `https`, no host, or no usable port.
-    """
+    """A web resource, by its URL; `str` and `repr` leave out user name, password and query."""
 
     url: str
 

@@ -47,35 +47,24 @@ class DatabaseError(Exception):
 
 
 class Database(Protocol):
-    """A database to which one thread writes.
+    """A database to which one thread writes."""
 
-    Attributes:
-        place: its name, without secrets.
-        tables: the statement that lists its tables.
-        locked: a suffix for a `SELECT` that locks its rows.
-    """
-
-    place: str
-    tables: str
-    locked: str
+    place: str  # its name, without secrets
+    tables: str  # the statement that lists its tables
+    locked: str  # a suffix for a `SELECT` that locks its rows
 
     def transaction(self, writes: bool, left: float, /) -> AbstractContextManager[Execute]:
-        """Yield a function that executes statements in one transaction, committed after the block.
+        """Yield a function that executes statements in a transaction of at most `left` seconds.
 
-        The transaction may take `left` seconds.
-
-        Raises:
-            DatabaseError: the database fails.
+        The transaction is committed after the block. A failure of the database is a DatabaseError.
         """
         ...
 
     def read(self, statement: str, values: Mapping[str, object], /) -> Sequence[Any] | None:
         """Return the rows of a statement, in any thread; `None` if only the writer reads."""
-        ...
 
     def close(self) -> None:
         """Close the database, in the writing thread."""
-        ...
 
 
 def cause_of(error: BaseException | None) -> str:

@@ -31,12 +31,8 @@ Overall: TypeAlias = Callable[[int], str]
 class Display:
     """A display of the progress, on standard error, which threads share.
 
-    It does not interpret markup, and suppresses its own errors.
-
-    Args:
-        verbose: whether to show the program's log, too.
-        overall: describes the progress of all resources, for a line that stays on the terminal;
-            without a terminal it is printed from time to time.
+    It does not interpret markup, and suppresses its own errors. The text of `overall` stays on the
+    terminal; without a terminal it is printed from time to time.
     """
 
     def __init__(self, verbose: bool = False, overall: Overall | None = None) -> None:
@@ -65,12 +61,7 @@ class Display:
             self._screen.begin(LONG)
 
     def wait(self, what: object, delay: Delay | WaitBegan, rest: float | None = None) -> None:
-        """Show a wait: the failure before it, its rung, and its length.
-
-        Args:
-            what: the resource or the index that waits.
-            rest: the remaining seconds, if another process began the wait.
-        """
+        """Show a wait; `rest` are its remaining seconds, if another process began it."""
         self.over(what)
         failed = described(delay.failure).rstrip(".").split(f"{what}: ", 1)[-1]
         left = "1 wait" if delay.rung == 1 else f"{delay.rung} waits"

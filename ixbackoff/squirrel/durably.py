@@ -17,7 +17,7 @@ from .._words.commands import Misuse
 from ..durable import Engine
 from ..durable.store import checked_database, file_of
 from ..durable.workerlocks import FileTaken
-from ..live import Connections, live
+from ..live import Connections
 from ..live.ownfolders import own_folder
 from .commands import Resource
 from .databases import cause_of
@@ -132,9 +132,8 @@ def opened_runs(
         files = FetchedFiles(connections, display.progress, early=storage.in_folder)
         places = Places(storage.store, storage.name, str(home))
         runs = Runs(workflow, places, options.schedule.base, options.within, files, display)
-        standard = live(connections=connections, stores=storage.stores)
         handlers = Handlers(connections, storage.stores, files)
-        interpreter = answering(standard, index, handlers).around(runs.perform)
+        interpreter = answering(index, handlers).around(runs.perform)
         with suppress(FileNotFoundError), own_folder(home):
             pass  # check the folder before the engine resumes runs, which write to it
         try:
@@ -147,14 +146,9 @@ def opened_runs(
             ) from None
         except Misuse as error:
             raise ValueError(f"{error}") from None
-        except DBAPIError as error:
-            raise ValueError(
-                f"The runs cannot be stored in {place}: {cause_of(error.orig)}."
-            ) from None
-        except ConnectionError:
-            raise ValueError(
-                f"The runs cannot be stored in {place}: it cannot be opened."
-            ) from None
+        except (DBAPIError, ConnectionError) as error:
+            cause = cause_of(error.orig) if isinstance(error, DBAPIError) else "it cannot be opened"
+            raise ValueError(f"The runs cannot be stored in {place}: {cause}.") from None
         try:
             with engine, observed(runs.observe):
                 runs.open(engine)

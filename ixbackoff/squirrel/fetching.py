@@ -56,7 +56,7 @@ class FetchedFiles:
     ) -> None:
         self._connections = connections
         self._progress = progress
-        self._early = early
+        self._early = early  # whether the system writes a file to the disk while it grows
         self._lock = Lock()
         self._files: dict[tuple[str, str], FetchedFile] = {}
         self._responses: dict[str, OpenResponse] = {}
@@ -94,7 +94,7 @@ class FetchedFiles:
         if done is None or command.etag is None or done.etag != command.etag:
             if done is not None:
                 file.fetched = None
-                file.part.separate()  # the file may have become an object
+                file.part.separate()  # the store may have a hard link to the file
             response = self._responses.get(resource.name)
             if response is not None and (
                 response.etag != command.etag or file.part.origin is not None
@@ -118,7 +118,7 @@ class FetchedFiles:
         return path in paths
 
     def release(self, resource: Resource, folder: str, kept: bool) -> None:
-        """Close the file of a resource whose program has ended; remove it if that was `kept`."""
+        """Close the file of a resource whose program has ended; remove it if the resource was `kept`."""
         self.abandon(resource)
         with self._lock:
             file = self._files.pop((folder, resource.name), None)
@@ -145,11 +145,7 @@ class FetchedFiles:
 
 
 def open_file(folder: str, name: str, early: bool = False) -> FetchedFile:
-    """Open the file that an earlier run left, or a private one if another process has it.
-
-    Args:
-        early: whether the system starts to write the file to the disk while it grows.
-    """
+    """Open the file that an earlier run left, or a private one if another process has it."""
     resumable = True
     for _ in range(TRIES):
         path = os.path.join(folder, name if resumable else f"{name}{PRIVATE}{uuid4().hex}")

@@ -32,13 +32,7 @@ def described(failure: BaseException | None) -> str:
 
 
 def described_with_reason(failure: Exception) -> str:
-    """Describe the failure of a program, with the note on why it was not retried, if it has one.
-
-    >>> failure = TimeoutError("no answer")
-    >>> failure.add_note("ixbackoff: not tried again: a wait of 9 s would end after the deadline")
-    >>> described_with_reason(failure)
-    'no answer; not tried again: a wait of 9 s would end after the deadline'
-    """
+    """Describe the failure of a program, with the note on why it was not retried, if it has one."""
     text = described(failure)
     for note in getattr(failure, "__notes__", ()):
         if note.startswith(UNTRIED):

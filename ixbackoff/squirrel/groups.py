@@ -77,21 +77,14 @@ class Work(Generic[C, A]):
 
 
 class Groups(Generic[C]):
-    """A thread that does work in groups: the work that arrives during a group is the next group.
-
-    Args:
-        perform: does the work of a group in one transaction, and returns the answers.
-        end: called in the thread after the last group.
-        closed: makes the failure of work that arrives after `close`.
-        splits: returns whether to do each work of a group alone after a failure.
-    """
+    """A thread that does work in groups: the work that arrives during a group is the next group."""
 
     def __init__(
         self,
-        perform: Callable[[Sequence[Work[C, Any]]], list[Any]],
-        end: Callable[[], None],
-        closed: Callable[[], Transient],
-        splits: Callable[[Exception], bool],
+        perform: Callable[[Sequence[Work[C, Any]]], list[Any]],  # in one transaction
+        end: Callable[[], None],  # called in the thread after the last group
+        closed: Callable[[], Transient],  # makes the failure of work that arrives after `close`
+        splits: Callable[[Exception], bool],  # whether to do the work of a failed group one by one
     ) -> None:
         self._perform, self._end, self._refusal, self._splits = perform, end, closed, splits
         self._lock = Lock()
@@ -102,9 +95,7 @@ class Groups(Generic[C]):
     def do(self, function: Callable[[C], A], writes: bool, order: str = "") -> A:
         """Do work in the next transaction, and return its answer after the commit.
 
-        Raises:
-            TimeoutError: the work exceeded the time limit of the command, or was aborted.
-            Exception: the failure of the transaction.
+        Work that exceeds the time limit of the command, or is aborted, fails with TimeoutError.
         """
         limit = time_limit()
         work = Work(function, writes, order, LONGEST if limit is None else min(limit, LONGEST))
@@ -117,7 +108,6 @@ class Groups(Generic[C]):
         return work.answer()
 
     def check_open(self) -> None:
-        """Raise the failure that `closed` makes if `close` was called."""
         if self._closed:
             raise self._refusal()
 

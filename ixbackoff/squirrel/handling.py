@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, MutableMapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from .. import Delay, Interpreter, NotReady, Standard, Upload
+from .. import Delay, Interpreter, NotReady, Upload
 from .._words.failures import ClientError, ServerError
-from ..live import response_headers
+from ..live import live, response_headers
 from ..live.connections import Connections
 from ..live.downloads import etag_of
 from ..live.objects import objects_below, remove_object
@@ -25,17 +25,12 @@ HEAD_REFUSED = frozenset({403, 405, 501})
 
 
 class Handlers(NamedTuple):
-    """The handlers of the squirrel's own commands, except for those of the index.
-
-    Attributes:
-        stores: object stores by the prefixes of their URLs.
-        has: returns whether a resource is kept, or some of its bytes are in a file.
-    """
+    """The handlers of the squirrel's own commands, except for those of the index."""
 
     connections: Connections
-    stores: MutableMapping[str, ObjectStore]
+    stores: MutableMapping[str, ObjectStore]  # by the prefixes of their URLs
     files: FetchedFiles
-    has: Callable[[Resource], bool] = lambda _: True
+    has: Callable[[Resource], bool] = lambda _: True  # whether it is kept, or in part in a file
 
     def get_etag(self, command: GetETag) -> str | None:
         """Send a `HEAD` request, or a `GET` request if the body is needed in any case.
@@ -59,11 +54,7 @@ class Handlers(NamedTuple):
         return tuple(Stored(f"{name}/{key}", size) for key, size in sorted(found.items()))
 
     def upload(self, command: Upload) -> None:
-        """Upload a file; a store in a folder on the same disk takes over a fetched file itself.
-
-        Raises:
-            NotReady: another squirrel has removed the empty folder of the object.
-        """
+        """Upload a file; a store in a folder on the same disk takes over a fetched file itself."""
         unchanging = self.files.is_complete(command.path)
         try:
             upload(command, self.stores, self.connections.limits, unchanging=unchanging)
@@ -77,11 +68,9 @@ class Handlers(NamedTuple):
         remove_object(url, self.stores, self.connections.limits)
 
 
-def answering(
-    standard: Interpreter[Standard], index: Index, handlers: Handlers
-) -> Interpreter[Row | Delay]:
+def answering(index: Index, handlers: Handlers) -> Interpreter[Row | Delay]:
     return (
-        standard
+        live(connections=handlers.connections, stores=handlers.stores)
         | Upload.handled_by(handlers.upload)
         | GetETag.handled_by(handlers.get_etag)
         | ListObjects.handled_by(handlers.list_objects)

@@ -64,18 +64,6 @@ class Index:
     Threads share an index: one transaction does their concurrent commands, and answers each after
     the commit.
 
-    >>> from ixbackoff.squirrel.commands import Resource
-    >>> nuts = Resource("http://localhost/nuts")
-    >>> with Index("sqlite://") as index:
-    ...     key = index.claim(Claim(nuts, "den"))
-    ...     index.swap(Swap(nuts, "den", None, Copy(key, "v1", 5)))
-    ...     index.look(Look(nuts, "den")).copy == Copy(key, "v1", 5)
-    True
-    True
-
-    Args:
-        url: `sqlite:///file` or `postgresql+psycopg://user:password@host/database`.
-
     Raises:
         ValueError: the URL does not name a database of these kinds.
         IndexBroken: the database cannot be used.
@@ -85,6 +73,7 @@ class Index:
 
     def __init__(self, url: str | Path) -> None:
         self.database = opened(url)
+        self.place = self.database.place  # without secrets
         self._groups = Groups(self._perform, self.database.close, self._closed, splits)
         try:
             self._mark = self._do(self._made, writes=False)
@@ -127,11 +116,6 @@ class Index:
     def forget(self, command: Forget) -> None:
         claim = {"place": command.place, "key": command.key}
         self._do(lambda execute: execute(FORGET, claim), order=command.key)
-
-    @property
-    def place(self) -> str:
-        """The name of its database, without secrets."""
-        return self.database.place
 
     @property
     def interpreter(self) -> Interpreter[Look | Claim | Swap | Doom | Forget]:

@@ -22,12 +22,8 @@ class Jobs(Generic[T, A]):
     Items with the same name are worked on one after the other. An interruption, or an exception in
     `work`, ends all threads: their waits end, and their downloads and uploads are aborted.
 
-    Args:
-        items: the items; each is taken when a thread is free.
-        take: called with the number of an item and the result of its work, in one thread at a time;
-            after an interruption, only for items whose work is done.
-        stop: set to end all waits.
-        ending: the seconds that threads have to end after an interruption.
+    `take` is called with the number of an item and the result of its work, in one thread at a time;
+    after an interruption, only for items whose work is done.
     """
 
     def __init__(
@@ -36,7 +32,7 @@ class Jobs(Generic[T, A]):
         name: Callable[[T], str],
         work: Callable[[T], A],
         take: Callable[[int, A], None],
-        stop: Event,
+        stop: Event,  # set to end all waits
         ending: float = ENDING,
     ) -> None:
         self._items = enumerate(items)
@@ -52,11 +48,7 @@ class Jobs(Generic[T, A]):
         self._failure: BaseException | None = None
 
     def run(self, most: int) -> None:
-        """Work on all items, in `most` threads.
-
-        Raises:
-            BaseException: the first exception of `work`, or that of an interruption.
-        """
+        """Work on all items, in `most` threads; raise the first exception of `work`."""
         threads = [Thread(target=self._job, daemon=True) for _ in range(most)]
         self._running = most
         try:

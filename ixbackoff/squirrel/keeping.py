@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from .. import Delay, Exponential, Interpreter
 from .._limits.budgets import RetryBudget
 from .._words.commands import Handler
-from ..live import Connections, live
+from ..live import Connections
 from .commands import Resource
 from .display import Display, log_shown
 from .fetching import FetchedFiles, fetching_folder
@@ -52,15 +52,6 @@ class Parts(NamedTuple):
 
 
 def keep_named(args: Namespace) -> int:
-    """Keep the resources of the command line, and return the exit status.
-
-    Raises:
-        ValueError: an argument cannot be used; the error says which and why.
-        OSError: a folder cannot be written to.
-        IndexBroken: the index cannot be used.
-        IndexUnavailable: the index cannot be reached.
-        ImportError: a package is missing; the error names the extra to install.
-    """
     summary = summary_of(args)
     display = Display(args.verbose, summary.progress)
     keep_all(resources_of(args), storage_of(args), options_of(args), display, summary)
@@ -87,7 +78,6 @@ def keep_all(
     display: Display,
     summary: Summary,
 ) -> None:
-    """Keep resources, several concurrently, and print the summary."""
     try:
         display.begin()
         with (
@@ -98,15 +88,12 @@ def keep_all(
             Connections() as connections,
         ):
             files = FetchedFiles(connections, display.progress, early=storage.in_folder)
-            standard = live(connections=connections, stores=storage.stores)
             places = Places(storage.store, storage.name, str(folder))
 
             def has(resource: Resource) -> bool:
                 return files.has(resource, places.folder) or index.has(resource, places.place)
 
-            interpreter = answering(
-                standard, index, Handlers(connections, storage.stores, files, has)
-            )
+            interpreter = answering(index, Handlers(connections, storage.stores, files, has))
             parts = Parts(
                 interpreter, places, files, options, OriginBudgets(), summary.stop, display
             )
@@ -118,12 +105,10 @@ def keep_all(
 
 
 def line_of(keep: Callable[[Resource], SummaryLine], item: Resource | BadLine) -> SummaryLine:
-    """Keep a resource by `keep`; return its line of the summary."""
     return SummaryLine(*item) if isinstance(item, BadLine) else keep(item)
 
 
 def keep_one(parts: Parts, resource: Resource) -> SummaryLine:
-    """Run the pipeline for a resource; return its line of the summary."""
     waits: list[float] = []
 
     def shown(command: Any, handler: Handler) -> Any:

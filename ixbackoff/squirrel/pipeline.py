@@ -98,19 +98,5 @@ def removed(key: str, places: Places) -> Do[Remove | Forget, None]:
 
 
 def squirrel(resource: Resource, places: Places) -> Program[N3, Z, Kept, Row | Delay]:
-    """Keep the resource; after a transient failure wait and retry, at most three times.
-
-    Bytes that arrived before a failure are not fetched again.
-
-    >>> from ixbackoff import plan
-    >>> resource = Resource("http://localhost/nuts")
-    >>> print(plan(squirrel(resource, Places("memory://", "memory", "work"))))
-    rung  tries    then waits  if
-    N3        1           1 s  failed
-    N2        1           2 s  failed
-    N1        1           4 s  failed
-    N0        1             -
-    at most 4 tries, 3 waits, 7 s
-    commands: those of keep, known only at run time
-    """
+    """Keep the resource; after a transient failure wait and retry, at most three times."""
     return at(N3).retry(keep(resource, places))

@@ -75,12 +75,6 @@ class PostgreSQL:
 def limit(connection: Connection, left: float) -> None:
     """Limit the time of each statement of a transaction, and its wait for locks."""
     seconds = max(0.05, min(PATIENCE, left))
-    limits = {"lock_timeout": seconds, "statement_timeout": 2 * seconds}
-    connection.execute(
-        select(
-            *[
-                func.set_config(name, f"{ceil(1000 * each)}ms", True)
-                for name, each in limits.items()
-            ]
-        )
-    )
+    limits = ("lock_timeout", seconds), ("statement_timeout", 2 * seconds)
+    settings = [func.set_config(name, f"{ceil(1000 * each)}ms", True) for name, each in limits]
+    connection.execute(select(*settings))

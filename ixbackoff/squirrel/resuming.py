@@ -50,11 +50,7 @@ class Arguments(NamedTuple):
 
 
 def workflow_for(destination: str) -> Keeping:
-    """Make the workflow for a store and an index; only squirrels that use both perform its runs.
-
-    >>> workflow_for("file:///objects, /index.sqlite")
-    <Workflow squirrel-2066f4bc7d69>
-    """
+    """Make the workflow for a store and an index; only squirrels that use both perform its runs."""
 
     @durable(name=f"squirrel-{digest(destination)}", budget=RetryBudget.botocore())
     def kept(
@@ -114,10 +110,7 @@ class Runs:
         return self._line(run, Arguments(resource, places, self.base, self.within))
 
     def others(self) -> list[SummaryLine]:
-        """Return the lines of the earlier commands' runs that this command resumed.
-
-        Parked runs have no line yet: they are left to the next command.
-        """
+        """Return the lines of resumed runs of earlier commands, but for parked runs."""
         others = [run for run in list(self._performed) if run not in self._shown]
         rests = self.engine.store.rests
         return [self._line(run, self.arguments(run)) for run in others if not rests(run)]

@@ -30,9 +30,7 @@ WIDE = BAR + NUMBERS + 20  # the columns of a terminal that is wide enough for a
 class Screen:
     """The terminal of standard error; callers use it in one thread at a time.
 
-    Args:
-        overall: describes the progress of all downloads in one line, or returns an empty string.
-        stays: whether that line stays while there are no bars.
+    The line for all downloads, the text of `overall`, stays while there are no bars if `stays`.
     """
 
     def __init__(self, overall: Callable[[], str], stays: bool) -> None:

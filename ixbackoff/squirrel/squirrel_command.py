@@ -144,7 +144,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run(args: Namespace) -> int:
-    """Run the command line, and return the exit status; Ctrl-C raises `KeyboardInterrupt`."""
     packages, extras = [*PACKAGES], "squirrel"
     if args.durable:
         packages, extras = [*PACKAGES, "dbos"], "squirrel,durable"

@@ -43,26 +43,15 @@ class SummaryLine(NamedTuple):
 
 @dataclass
 class Summary:
-    """The lines of resources, printed in a table at the end or one by one, and their totals.
+    """The lines of resources, printed in a table at the end or one by one, and their totals."""
 
-    After `stop` is set, failures are ignored, because the interruption caused them.
-
-    Args:
-        table: whether to collect all lines for a table; otherwise each line is printed immediately.
-        total: the number of resources; `None` if unknown.
-
-    Attributes:
-        hits: the number of resources that were kept already.
-        size: the bytes of the new copies.
-    """
-
-    stop: Event = field(default_factory=Event)
-    table: bool = True
-    total: int | None = None
+    stop: Event = field(default_factory=Event)  # once set, it causes failures: they are ignored
+    table: bool = True  # otherwise each line is printed immediately
+    total: int | None = None  # `None` if unknown
     copied: int = 0
     hits: int = 0
     failed: int = 0
-    size: int = 0
+    size: int = 0  # the bytes of the new copies
     begun: float = field(default_factory=monotonic)
     _lines: dict[int, SummaryLine] = field(default_factory=dict[int, SummaryLine])
 

@@ -10,8 +10,7 @@ from .._running.traces import Performed
 from .._words.commands import Command
 from .virtual import Waited, stable
 
-WIDEST = 60
-"""The greatest number of characters in a line on the left."""
+WIDEST = 60  # characters in a line on the left
 
 
 def compared(left: object, right: object) -> list[str] | None:

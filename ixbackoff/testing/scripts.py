@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, Never, TypeAlias, TypeVar, cast, overload
+from typing import Any, Generic, NamedTuple, Never, TypeAlias, TypeVar, cast, overload
 
 from .._words.checks import finite
 from .._words.commands import Command
@@ -23,13 +23,8 @@ class Unscripted(BaseException):
     """The error for a command without a scripted answer; no step retries a `BaseException`."""
 
 
-class ComputedAnswer:
-    """An answer that is computed from the command; `computed` makes it."""
-
-    __slots__ = ("function",)
-
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self.function = function
+class ComputedAnswer(NamedTuple):
+    function: Callable[[Any], Any]
 
     def __repr__(self) -> str:
         return f"computed({getattr(self.function, '__name__', self.function)})"
@@ -49,14 +44,9 @@ def computed(function: Callable[[C], A]) -> A:
     return cast("A", ComputedAnswer(function))
 
 
-class DelayedAnswer:
-    """An answer that takes virtual time; `takes` makes it."""
-
-    __slots__ = ("answer", "seconds")
-
-    def __init__(self, seconds: float, answer: Any) -> None:
-        self.seconds = seconds
-        self.answer = answer
+class DelayedAnswer(NamedTuple):
+    seconds: float
+    answer: Any
 
     def __repr__(self) -> str:
         return f"takes({self.seconds:g}, {self.answer!r})"
@@ -159,9 +149,8 @@ def given_by(answer: Any, command: Command[Any]) -> Any:
 
 
 def _is_exception(answer: object) -> bool:
-    if isinstance(answer, type):
-        return issubclass(answer, BaseException)
-    return isinstance(answer, BaseException)
+    kind = answer if isinstance(answer, type) else answer.__class__
+    return issubclass(kind, BaseException)
 
 
 class ByCommand(Generic[A]):

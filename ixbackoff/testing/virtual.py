@@ -34,9 +34,7 @@ E = TypeVar("E")
 Known: TypeAlias = Delay | Log | Throw | Now | Pick | Reserve
 """The commands that need no script."""
 
-SHOWN = 20
-"""The number of lines that a report shows at each end of a long list."""
-
+SHOWN = 20  # lines that a report shows at each end of a long list
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -151,12 +149,7 @@ class World(Generic[E]):
         )
 
     def check_all_asked(self) -> None:
-        """Check that every scripted answer was used.
-
-        Raises:
-            AssertionError: an answer was not used. The message lists the performed commands and
-                the unused answers.
-        """
+        """Raise AssertionError if a scripted answer was not used; its message lists all of them."""
         if left := self._left():
             raise AssertionError(_report(self.trace, ("unused answers", left)))
 
@@ -184,8 +177,10 @@ class World(Generic[E]):
     def _wait(self, command: Delay) -> None:
         self.now += command.seconds
 
-    def _taken(self, answer: DelayedAnswer, command: Command[Any]) -> Any:
-        """Advance the time, and return the answer; raise TimeoutError after a time limit."""
+    def _taken(self, answer: Any, command: Command[Any]) -> Any:
+        """Advance the time by that of the answer; raise TimeoutError after a time limit."""
+        if answer.__class__ is not DelayedAnswer:
+            return answer
         limit = time_limit()
         if limit is not None and answer.seconds >= limit:
             self.now += limit
@@ -245,9 +240,7 @@ class Virtual(World[E]):
             return self.now
         at = self.now
         try:
-            answer = handler(command)
-            if answer.__class__ is DelayedAnswer:
-                answer = self._taken(answer, command)
+            answer = self._taken(handler(command), command)
         except Unscripted as missing:
             raise self._unscripted(missing) from None
         except BaseException as error:
@@ -289,9 +282,7 @@ class VirtualAsync(World[E]):
             return self.now
         at = self.now
         try:
-            answer: Any = await handler(command)
-            if answer.__class__ is DelayedAnswer:
-                answer = self._taken(answer, command)
+            answer: Any = self._taken(await handler(command), command)
         except Unscripted as missing:
             raise self._unscripted(missing) from None
         except BaseException as error:

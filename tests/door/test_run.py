@@ -77,7 +77,7 @@ def test_a_value_that_json_does_not_know(capfd: pytest.CaptureFixture[str]) -> N
             1,
             [
                 "failing failed: NotReady: not there (not tried again: a wait of 1 s would end "
-                "after the deadline, 0.5 s in all; tries: 1, waits: 0, 0 s in all)"
+                "after the deadline of 0.5 s; tries: 1, waits: 0, 0 s in all)"
             ],
         ),
         (

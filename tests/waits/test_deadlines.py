@@ -88,7 +88,7 @@ def test_no_wait_is_begun_that_leaves_no_time_for_another_try(world_of: Any, run
     assert world.now == 9
     world.expect(work, waited(1), work, waited(2), work, waited(4), work)
     assert last.__notes__ == [
-        "ixbackoff: not tried again: a wait of 8 s would end after the deadline, 10 s in all",
+        "ixbackoff: not tried again: a wait of 8 s would end after the deadline of 10 s",
         "ixbackoff: tries: 4, waits: 3, 7 s in all",
     ]
 
@@ -99,7 +99,7 @@ def test_a_failure_that_is_raised_again_and_again_has_the_note_once() -> None:
         with pytest.raises(NotReady):
             virtual(at(N7).retry(work), plain_world(always(failure)), 0.5)
     assert failure.__notes__ == [
-        "ixbackoff: not tried again: a wait of 1 s would end after the deadline, 0.5 s in all",
+        "ixbackoff: not tried again: a wait of 1 s would end after the deadline of 0.5 s",
         "ixbackoff: tries: 1, waits: 0, 0 s in all",
     ]
 
@@ -153,9 +153,7 @@ def test_a_limit_is_for_each_try_and_a_deadline_for_all(world_of: Any, run: Run)
         run(slow, world, 12)
     world.expect(work, waited(1), work, waited(2), work)  # at 0, 3 and 7; the next would be at 13
     assert world.now == 9
-    assert raised.value.__notes__[0].endswith(
-        "a wait of 4 s would end after the deadline, 12 s in all"
-    )
+    assert raised.value.__notes__[0].endswith("a wait of 4 s would end after the deadline of 12 s")
     world = world_of(always(takes(60, 1)))
     with pytest.raises(DeadlineExceeded, match="not done within 8 s"):
         run(slow, world, 8)

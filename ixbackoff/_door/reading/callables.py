@@ -11,7 +11,6 @@ APPLY = ("map", "expect", "then", "bind", "or_bind")
 
 
 def arguments(parsed: Parsed) -> Explanation | None:
-    """Explain wrong arguments of the function that `call`, or a function like it, calls."""
     if parsed.method == "__call__" and parsed.owner != "Backoff":
         return None
     if parsed.method not in PASS_ON or parsed.kind not in ("argument", "missing", "surplus"):
@@ -49,7 +48,6 @@ def not_a_function(parsed: Parsed) -> Explanation:
 
 
 def streamed(parsed: Parsed) -> Explanation | None:
-    """Explain a function under `.stream` that is not a generator function."""
     if parsed.method != "stream" or parsed.kind not in ("parameter", "argument"):
         return None
     if parsed.kind == "argument" and not parsed.wanted.endswith(("T@stream", "[P, T]")):
@@ -62,7 +60,6 @@ def streamed(parsed: Parsed) -> Explanation | None:
 
 
 def applied(parsed: Parsed) -> Explanation | None:
-    """Explain a function that does not take the value that a step passes to it."""
     if parsed.kind != "argument" or parsed.method not in APPLY or not is_function(parsed.wanted):
         return None
     if not is_function(parsed.got):

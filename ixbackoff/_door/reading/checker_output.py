@@ -24,13 +24,10 @@ CODE = re.compile(r"(?P<message>.*?) +\[(?P<code>[a-z-]+)\]$", re.DOTALL)
 RULE = re.compile(r"(?P<message>.*?) \((?P<code>report\w+)\)$", re.DOTALL)
 COLOURS = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\|\x1b\(B")
 SUMMARY = re.compile(r"(?:Found \d+ |Success: )")
-LONGEST = 60
-"""The greatest number of lines in a wrapped message of mypy."""
+LONGEST = 60  # lines in a wrapped message of mypy, at most
 
 
 class Error(NamedTuple):
-    """An error as a checker reports it."""
-
     file: str
     line: int
     column: int  # the column, from 1; 0 if the checker does not report it
@@ -44,17 +41,13 @@ def errors_in(lines: Sequence[str]) -> Iterator[Error | str]:
     plain = [COLOURS.sub("", line).rstrip("\r\n") for line in lines]
     here = 0
     while here < len(lines):
-        found, end = None, here + 1
-        for read in (of_mypy, of_pyright, of_ty, of_pyrefly):
-            found, end = read(plain, here)
-            if found is not None:
-                break
+        read = (one(plain, here) for one in (of_mypy, of_pyright, of_ty, of_pyrefly))
+        found, end = next(filter(None, read), (None, here + 1))
         if found is None:
             yield lines[here]
-            here += 1
         else:
             yield found._replace(lines=tuple(lines[here:end]))
-            here = end
+        here = end
 
 
 def error(match: re.Match[str], message: str, code: str) -> Error:
@@ -62,16 +55,16 @@ def error(match: re.Match[str], message: str, code: str) -> Error:
     return Error(match["file"], int(match["line"]), column, message.strip(), code, ())
 
 
-def of_mypy(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
+def of_mypy(plain: Sequence[str], here: int) -> tuple[Error, int] | None:
     """Parse an error of mypy or zuban with its notes, or a concise error of ty."""
     concise = TY_CONCISE.fullmatch(plain[here])
     if concise is not None:
         if concise["severity"] != "error":
-            return None, here + 1
+            return None
         return error(concise, concise["message"], concise["code"]), here + 1
     head, begun = head_of(plain, here)
     if head is None or head["severity"] != "error":
-        return None, here + 1
+        return None
     text, end, wrapped = unwrapped(plain, begun, head["message"] or "")
     code = CODE.fullmatch(text)
     found = error(head, code["message"] if code else text, code["code"] if code else "")
@@ -116,10 +109,10 @@ def unwrapped(plain: Sequence[str], begun: int, message: str) -> tuple[str, int,
     return text, end, end > begun
 
 
-def of_pyright(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
+def of_pyright(plain: Sequence[str], here: int) -> tuple[Error, int] | None:
     head = PYRIGHT.fullmatch(plain[here])
     if head is None or head["severity"] != "error":
-        return None, here + 1
+        return None
     end = here + 1
     while end < len(plain) and re.match(r"\s{4}", plain[end]) and not PYRIGHT.match(plain[end]):
         end += 1
@@ -128,12 +121,12 @@ def of_pyright(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
     return error(head, rule["message"] if rule else text, rule["code"] if rule else ""), end
 
 
-def of_ty(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
+def of_ty(plain: Sequence[str], here: int) -> tuple[Error, int] | None:
     """Parse an error of ty with its source, up to the empty line after it."""
     head = TY.fullmatch(plain[here])
     arrow = ARROW.fullmatch(plain[here + 1]) if here + 1 < len(plain) else None
     if head is None or arrow is None or head["severity"] != "error":
-        return None, here + 1
+        return None
     end = here + 1
     while end < len(plain) and plain[end]:
         end += 1
@@ -156,11 +149,10 @@ def between(operator: str, lines: Sequence[str]) -> str:
     )
 
 
-def of_pyrefly(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
-    """Parse an error of pyrefly, in one line or with its source."""
+def of_pyrefly(plain: Sequence[str], here: int) -> tuple[Error, int] | None:
     head = PYREFLY.fullmatch(plain[here])
     if head is None or head["severity"] != "ERROR":
-        return None, here + 1
+        return None
     code = CODE.fullmatch(head["message"])
     text, name = (code["message"], code["code"]) if code else (head["message"], "")
     short = PYREFLY_SHORT.fullmatch(text)
@@ -168,7 +160,7 @@ def of_pyrefly(plain: Sequence[str], here: int) -> tuple[Error | None, int]:
         return error(short, short["message"], name), here + 1
     arrow = ARROW.fullmatch(plain[here + 1]) if here + 1 < len(plain) else None
     if arrow is None:
-        return None, here + 1
+        return None
     end = here + 2
     while end < len(plain) and not PYREFLY.match(plain[end]):
         end += 1

@@ -25,7 +25,6 @@ READ_ONLY = ("Delay", "Ladder", "Program", "CircuitBreaker", "Value")
 
 
 def made_by_hand(parsed: Parsed) -> Explanation | None:
-    """Explain the call of a sealed class."""
     sealed = parsed.kind == "missing" and parsed.argument in SEALS
     given = parsed.kind == "argument" and parsed.wanted == "Never" and parsed.method in MADE
     given |= parsed.kind == "argument" and parsed.argument in SEALS
@@ -47,13 +46,8 @@ def refused(name: str, fix: str) -> Explanation:
 
 
 def derived(parsed: Parsed) -> Explanation | None:
-    """Explain a subclass of a sealed class, or a rung of the user's own."""
     if parsed.argument == "only_Z_Succ_and_Forever_are_rungs":
-        return Explanation(
-            "sealed",
-            "There are no rungs but N0 to N20 and FOREVER.",
-            MADE["Nat"],
-        )
+        return Explanation("sealed", "There are no rungs but N0 to N20 and FOREVER.", MADE["Nat"])
     name = split(parsed.got).name
     if parsed.kind != "inherited" or name not in MADE:
         return None
@@ -61,18 +55,14 @@ def derived(parsed: Parsed) -> Explanation | None:
 
 
 def changed(parsed: Parsed) -> Explanation | None:
-    """Explain a change of an immutable value, or an override of a final method."""
     if parsed.kind == "set" and parsed.owner in READ_ONLY:
         return Explanation(
             "sealed",
             f"{parsed.argument} of a {parsed.owner} cannot be set: its attributes are immutable.",
             "Make a new one.",
         )
-    if parsed.kind == "overridden" and parsed.argument in (
-        "handled_by",
-        "awaited_by",
-        "handled_as_in",
-    ):
+    final = ("handled_by", "awaited_by", "handled_as_in")
+    if parsed.kind == "overridden" and parsed.argument in final:
         return Explanation(
             "sealed",
             f"Every command has {parsed.argument}, and no class can override it.",

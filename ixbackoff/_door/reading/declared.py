@@ -39,7 +39,6 @@ def another_program(parsed: Parsed) -> Explanation | None:
 
 
 def rung_differs(got: Inner, wanted: Inner, at: int, verb: str) -> list[Difference]:
-    """Compare the first rungs of two programs, or their last ones."""
     if len(got) <= at or len(wanted) <= at or got[at] == wanted[at]:
         return []
     if depth(got[at]) is not None and depth(got[at]) == depth(wanted[at]):
@@ -53,7 +52,6 @@ def rung_differs(got: Inner, wanted: Inner, at: int, verb: str) -> list[Differen
 
 
 def row_differs(got: Inner, wanted: Inner) -> list[Difference]:
-    """Find the commands that the expected type does not name."""
     if len(wanted) == 3:  # pyrefly leaves the default out
         wanted = (*wanted, "Standard")
     if len(got) < 4 or len(wanted) < 4 or (wanted[3] in UNKNOWN and wanted[3] != "Never"):
@@ -105,7 +103,6 @@ def another_rung(parsed: Parsed) -> Explanation | None:
 
 
 def not_a_type(parsed: Parsed) -> Explanation | None:
-    """Explain a wrong annotation of a program or a rung."""
     generic = parsed.owner or parsed.method
     if parsed.kind == "parameter" and generic in ("Program", "Succ", "Rung"):
         return Explanation(

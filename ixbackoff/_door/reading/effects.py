@@ -23,7 +23,6 @@ CONTEXT = ("", "__enter__", "__aenter__", "__exit__", "__aexit__")
 
 
 def tried(parsed: Parsed) -> Explanation | None:
-    """Explain an argument, or the result of a function, that is not an effect."""
     if parsed.kind not in ("argument", "value"):
         return None
     wanted = answer(parsed.wanted)
@@ -46,7 +45,6 @@ def tried(parsed: Parsed) -> Explanation | None:
 
 
 def listed(parsed: Parsed, wanted: str) -> Explanation | None:
-    """Explain a list with an item that is not an effect."""
     if split(wanted).name not in EFFECT:
         return None
     inner = split(parsed.got).inner
@@ -128,7 +126,6 @@ def neither(parsed: Parsed, given: str, wanted: str) -> Explanation:
 
 
 def not_among(given: str, declared: list[str], waits: bool) -> Explanation:
-    """Explain an effect with commands that the declared type lacks."""
     issued = members(split(given).inner[0]) if split(given).name == "Attempt" else [given]
     more = [one for one in issued if one not in declared]
     fixed = [*declared, *more]
@@ -149,7 +146,6 @@ def known(row: str) -> bool:
 
 
 def several(parsed: Parsed) -> Explanation | None:
-    """Explain an effect that `all_of` cannot perform."""
     if parsed.kind not in ("overload", "option") or parsed.method != "all_of" or not parsed.got:
         return None
     if "Program[" in parsed.got:
@@ -164,7 +160,6 @@ def several(parsed: Parsed) -> Explanation | None:
 
 
 def yielded(parsed: Parsed) -> Explanation | None:
-    """Explain an effect that do-notation cannot perform."""
     if parsed.kind != "yielded":
         return None
     if is_program(parsed.got):
@@ -184,7 +179,6 @@ def yielded(parsed: Parsed) -> Explanation | None:
 
 
 def another_row(parsed: Parsed) -> Explanation | None:
-    """Explain an attempt whose declared type lacks commands."""
     got, wanted = split(parsed.got), split(parsed.wanted)
     if parsed.kind != "value" or (got.name, wanted.name) != ("Attempt", "Attempt"):
         return None
@@ -199,7 +193,6 @@ def another_row(parsed: Parsed) -> Explanation | None:
 
 
 def decorated(parsed: Parsed) -> Explanation | None:
-    """Explain a function that cannot become an attempt."""
     if parsed.kind != "argument" or parsed.method != "attempt" or not is_function(parsed.wanted):
         return None
     if is_program(answer(parsed.got)):
@@ -225,7 +218,6 @@ def not_called(name: str, step: str) -> Explanation:
 
 
 def missing_step(parsed: Parsed) -> Explanation | None:
-    """Explain a step that an attempt, a program or a backoff does not have."""
     if parsed.kind != "attribute":
         return None
     owner = split(parsed.got.removesuffix("*")).name

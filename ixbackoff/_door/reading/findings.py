@@ -36,14 +36,11 @@ SURE = re.compile(
 """Parts of messages that hardly ever occur in messages about functions of other packages."""
 RUNGS = ("Z", "Succ", "Forever")
 CALL_ERRORS = ("argument", "missing", "surplus", "overload", "option")
-"""The kinds of errors that are about the arguments of a call."""
 CALL_CODES = ("no-such-option", "wrong-arguments")
 STEPS = ("run", "run_async", "do", "then", "retry", "resume", "or_else", "bind", "end")
 
 
 class Finding(NamedTuple):
-    """An error with its explanation, its place and its source line."""
-
     error: Error
     explanation: Explanation
     place: Place | None
@@ -119,7 +116,6 @@ def found(error: Error, source: Source) -> Finding | None:
 
 
 def uncalled(error: Error, source: Source) -> Explanation | None:
-    """Explain a step on a function that makes a program: the function is not called."""
     for one in parse(error.message):
         if one.kind == "attribute" and one.argument in STEPS:
             name = source.before_attribute(error.line, one.argument)

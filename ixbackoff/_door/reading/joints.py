@@ -27,7 +27,14 @@ def joined(parsed: Parsed) -> Explanation | None:
     if parsed.kind != "join" or not is_program(parsed.got):
         return None
     if not is_program(parsed.wanted):
-        return not_joined(parsed)
+        if not parsed.wanted:
+            return None
+        step = ".do(...)" if parsed.method == ">>" else ".or_else(...)"
+        return Explanation(
+            "not-a-program",
+            f"{parsed.method} joins two programs, but {with_names(parsed.wanted)} is not one.",
+            f"Write {step} for a command or an attempt, or start with at(...).",
+        )
     ends, starts = split(parsed.got).inner[1], split(parsed.wanted).inner[0]
     if FOREVER in (ends, starts):
         return foreign(ends, starts)
@@ -48,7 +55,6 @@ def joined_by_a_method(parsed: Parsed) -> Explanation | None:
 
 
 def elsewhere(got: str, wanted: str, said: str, where: str) -> Explanation | None:
-    """Explain a program that starts on another rung than the wanted one."""
     starts, ends = depth(split(got).inner[0]), depth(split(wanted).inner[0])
     if starts is None or ends is None or starts == ends:
         return None
@@ -61,7 +67,6 @@ def elsewhere(got: str, wanted: str, said: str, where: str) -> Explanation | Non
 
 
 def foreign(ends: str, starts: str) -> Explanation | None:
-    """Explain a ladder without end that is joined with another ladder."""
     if ends == starts:
         return None
     first, second = (with_names(f"[{one}]")[1:-1] for one in (ends, starts))
@@ -105,19 +110,7 @@ def apart(first: Span, starts: int, where: str) -> Explanation | None:
     )
 
 
-def not_joined(parsed: Parsed) -> Explanation | None:
-    if not parsed.wanted:
-        return None
-    step = ".do(...)" if parsed.method == ">>" else ".or_else(...)"
-    return Explanation(
-        "not-a-program",
-        f"{parsed.method} joins two programs, but {with_names(parsed.wanted)} is not one.",
-        f"Write {step} for a command or an attempt, or start with at(...).",
-    )
-
-
 def joined_without_a_program(parsed: Parsed) -> Explanation | None:
-    """Explain a command or an attempt at the left of `>>` or `|`."""
     if parsed.kind != "join" or parsed.method not in (">>", "|") or is_program(parsed.got):
         return None
     step = ".then(lambda _: ...)" if parsed.method == ">>" else ".or_else(...)"
@@ -131,7 +124,6 @@ def joined_without_a_program(parsed: Parsed) -> Explanation | None:
 
 
 def bound(parsed: Parsed) -> Explanation | None:
-    """Explain a function for `bind` that makes no program, or a program on another rung."""
     if parsed.kind not in ("argument", "value"):
         return None
     if parsed.kind == "argument" and parsed.method not in ("bind", "or_bind"):

@@ -13,7 +13,6 @@ ANSWERED = "Command", "Call", "CallAsync"
 
 
 def interpreter(parsed: Parsed) -> Explanation | None:
-    """Explain an interpreter that lacks handlers, or a value that is not an interpreter."""
     if parsed.kind not in ("argument", "value"):
         return None
     kinds = [split(one) for one in members(parsed.wanted)]
@@ -49,7 +48,6 @@ def no_interpreter(given: str, method: str = "") -> Explanation:
 
 
 def unanswered(row: str, wanted: str) -> Explanation | None:
-    """Name the commands of a program that have no handler."""
     answered = members(row)
     others = [one for one in members(wanted) if f"{split(one).name}[Any]" not in answered]
     missing = [one for one in others if one not in answered and "omitted" not in one]
@@ -142,7 +140,6 @@ def promised(text: str) -> str:
 
 
 def around_or_as_in(parsed: Parsed) -> Explanation | None:
-    """Explain an argument of `handled_as_in` or of `around`."""
     if parsed.method == "around" and parsed.kind == "argument":
         word = "await the handler and return" if parsed.owner == "AsyncInterpreter" else "return"
         return Explanation(
@@ -178,7 +175,6 @@ def without_interpreter(parsed: Parsed) -> Explanation | None:
 
 
 def answered(parsed: Parsed) -> Explanation | None:
-    """Explain a command whose answer differs from the declared one."""
     if parsed.kind == "answer":
         return Explanation(
             "wrong-answer",
@@ -199,7 +195,6 @@ def answered(parsed: Parsed) -> Explanation | None:
 
 
 def workflow(parsed: Parsed) -> Explanation | None:
-    """Explain a workflow whose commands the interpreter of an engine does not answer."""
     unsaid = parsed.kind == "unsolved" or "omitted" in parsed.wanted  # ty shows three of a row
     kinds = split(parsed.got), split(parsed.wanted)
     workflows = parsed.kind == "argument" and kinds[0].name == kinds[1].name == "Workflow"

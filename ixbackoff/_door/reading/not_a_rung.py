@@ -50,7 +50,6 @@ def not_a_rung(parsed: Parsed) -> Explanation | None:
 
 
 def unknown_rung(parsed: Parsed) -> Explanation | None:
-    """Explain the name of a rung above the highest one."""
     number = re.fullmatch(r"N(\d+)", parsed.got) if parsed.kind == "name" else None
     if number is None or int(number[1]) <= DEEPEST:
         return None

@@ -40,16 +40,8 @@ OPTIONS = {
         "through= is the gate that each try goes through, or several",
         "Write Limiter(10, line=5) or Throttle(), once, and share it",
     ),
-    "stop": (
-        "not-an-event",
-        "stop= is an event that ends a wait",
-        "Give a threading.Event",
-    ),
-    "within": (
-        "not-seconds",
-        "within= is a number of seconds",
-        "Write within=30, or a timedelta",
-    ),
+    "stop": ("not-an-event", "stop= is an event that ends a wait", "Give a threading.Event"),
+    "within": ("not-seconds", "within= is a number of seconds", "Write within=30, or a timedelta"),
 }
 OF_SECONDS = ("within", "longest", "each")
 for _name in OF_SECONDS[1:]:
@@ -117,7 +109,6 @@ def overloaded_option(parsed: Parsed) -> Explanation | None:
 
 
 def schedule(parsed: Parsed) -> Explanation | None:
-    """Explain an argument that is not a schedule, or that may shorten waits."""
     left, right = split(parsed.got).name, split(parsed.wanted).name
     if parsed.kind == "join" and {left, right} & SHORTENING:
         return shortens(left if left in SHORTENING else right)

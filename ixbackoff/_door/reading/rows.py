@@ -13,10 +13,9 @@ WAITS = ("backoff", "wait")
 REPEATED = ("retry", "resume")
 PERFORMS = ("do", "or_else")
 NOTHING = ("skip", "end", "named", "map")
+# The commands that a step adds to those of its effect.
 ALONE = {"limit": ["Now"]} | {step: ["Delay"] for step in (*WAITS, *REPEATED)}
-"""The commands that a step adds to those of its effect."""
-ROW = {"Program": 3, "Attempt": 0, "Do": 0}
-"""The position of the commands in the arguments of a type."""
+ROW = {"Program": 3, "Attempt": 0, "Do": 0}  # where a type has its commands
 
 
 def run_with_joined_handlers(source: Source, line: int) -> list[str] | None:

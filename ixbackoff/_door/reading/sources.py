@@ -52,10 +52,7 @@ class Source:
 
     @cached_property
     def calls_by_line(self) -> dict[int, list[tuple[ast.Call, str]]]:
-        """All calls of functions and methods, with their names, by each of their lines.
-
-        A decorator calls too: `@a.b` is found as `a.b()`.
-        """
+        """All calls with their names, by each of their lines; `@a.b` is found as `a.b()`."""
         found: dict[int, list[tuple[ast.Call, str]]] = defaultdict(list)
         decorators = [
             ast.copy_location(ast.Call(one, [one], []), one)
@@ -223,10 +220,7 @@ class Source:
     def only_step(
         self, line: int, names: tuple[str, ...], at_n0: bool
     ) -> tuple[Span, Place] | None:
-        """Return the rungs of the program before the only matching step on a line, and its place.
-
-        The program has to end at N0 if `at_n0`, and else above.
-        """
+        """Return the rungs before the only matching step on a line, and the place of the step."""
         found = [
             (span, self.place_of_name(node.func))
             for node, name in self.calls(line)

@@ -69,7 +69,6 @@ def own(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def in_an_attempt(node: Function, source: Source) -> Found:
-    """Find a `yield` without `from`, or an attempt without `yield from`."""
     if not decorated(node, "attempt", source):
         return []
     bare = [one for one in own(node) if isinstance(one, ast.Yield)]
@@ -87,7 +86,6 @@ def in_an_attempt(node: Function, source: Source) -> Found:
 
 
 def under_backoff(node: Function | ast.ClassDef, source: Source) -> Found:
-    """Find a generator function or a class under `@backoff(...)`."""
     if not decorated(node, "backoff", source):
         return []
     if isinstance(node, ast.ClassDef):
@@ -134,7 +132,6 @@ def built_in(node: ast.expr | None) -> set[str]:
 
 
 def of_a_coroutine_function(node: ast.Call, source: Source) -> Found:
-    """Find `backoff(...).program(f)` for a coroutine function of this file."""
     function, first = node.func, node.args[0] if node.args else None
     if not isinstance(function, ast.Attribute) or not isinstance(first, ast.Name):
         return []
@@ -162,7 +159,6 @@ def waits(node: Function, source: Source) -> bool:
 
 
 def nested(node: Function, retried: dict[str, Function]) -> Found:
-    """Find calls from a function that retries to another function that retries."""
     return [
         (
             one,

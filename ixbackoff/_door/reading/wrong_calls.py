@@ -35,7 +35,6 @@ class Written:
 
 
 def wrong_argument(error: Error, source: Source) -> Explanation | None:
-    """Explain arguments that a public function does not take."""
     calls = list(called(error.line, source))
     for function, node in calls:
         args, kwargs = given(node)
@@ -79,7 +78,6 @@ def argument_at(error: Error, node: ast.Call, function: Any) -> str:
 
 
 def wrong_attribute(error: Error, source: Source) -> Explanation | None:
-    """Explain an attribute that a public class, or a decorated function, does not have."""
     own = {node.name for node in source.nodes if isinstance(node, ast.ClassDef)}
     functions = [one for one in source.nodes if isinstance(one, ast.FunctionDef)]
     decorated = {

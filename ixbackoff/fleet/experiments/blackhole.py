@@ -1,8 +1,4 @@
-"""Readers fetch large files from three servers, one of which never answers.
-
-The black hole of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003): servers
-serve one request at a time, and one of them accepts every connection and never answers.
-"""
+"""The black hole of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003)."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from ixbackoff import Attempt, Do, Now, attempt, do, first_of
+from ixbackoff import Do, Now, attempt, do, first_of
 from ixbackoff.fleet import Outcome, SingleThreaded
 from ixbackoff.fleet.services.single import FetchFile, Probe
 
@@ -26,10 +22,6 @@ SECONDS = 900
 AT_ONCE = 1e-9  # seconds; a reader wants the next file immediately
 
 
-def aloha(server: int) -> Attempt[FetchFile | Now, None]:
-    return do(FetchFile(server)).limit(60)
-
-
 @attempt
 def ethernet(server: int) -> Do[Probe | FetchFile | Now, None]:
     """Sense the carrier by a probe within 5 s, then fetch a file within 60 s."""
@@ -39,15 +31,13 @@ def ethernet(server: int) -> Do[Probe | FetchFile | Now, None]:
 
 KINDS: dict[str, ClientKind[Probe | FetchFile]] = kinds(
     first_of([FetchFile(server) for server in range(SERVERS)]),
-    first_of([aloha(server) for server in range(SERVERS)]),
+    first_of([do(FetchFile(server)).limit(60) for server in range(SERVERS)]),
     first_of([ethernet(server) for server in range(SERVERS)]),
 )
 """The two kinds of the paper, and `fixed`, which has no time limit."""
 
 
 class FilesRead(NamedTuple):
-    """The results of one kind of readers."""
-
     kind: str
     reads: int
     abandoned: int  # the number of fetches and probes that exceeded their limits
@@ -61,12 +51,6 @@ def black_hole(
     servers: SingleThreaded | None = None,
     seed: int = 0,
 ) -> list[FilesRead]:
-    """Simulate each kind of readers.
-
-    >>> fixed, aloha, ethernet = black_hole(seconds=100)
-    >>> ethernet.reads > aloha.reads >= fixed.reads
-    True
-    """
     model = servers or SingleThreaded()
     return [read(kind, seconds, readers, model, seed) for kind in KINDS]
 

@@ -1,7 +1,4 @@
-"""Producers write files to a disk that fills up, faster than a consumer reads them.
-
-The disk buffer of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003).
-"""
+"""The disk buffer of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003)."""
 
 from __future__ import annotations
 
@@ -41,8 +38,6 @@ KINDS: dict[str, ClientKind[FreeSpace | WriteFile]] = kinds(WriteFile(), WriteFi
 
 
 class Buffered(NamedTuple):
-    """The results of one kind of producers."""
-
     producers: int
     kind: str
     files: int  # the number of files that the consumer has read
@@ -63,11 +58,7 @@ def buffered(
     disk: Disk | None = None,
     seed: int = 0,
 ) -> list[Buffered]:
-    """Simulate each kind with each number of producers, who write one file after the other.
-
-    >>> [result.collisions for result in buffered([5], seconds=20)]
-    [0, 0, 0]
-    """
+    """Simulate each kind with each number of producers, who write one file after the other."""
     model = disk or Disk()
     return [simulated(many, kind, model, seconds, seed) for many in producers for kind in KINDS]
 

@@ -56,29 +56,15 @@ ASKING: Program[N6, N0, None, Ask | Now | Delay] = at(N6).retry(do(Ask()).limit(
 
 
 class Protection(NamedTuple):
-    """A way to protect the service.
-
-    Attributes:
-        breakers: the number of breakers, each shared by equally many clients.
-        open_for: the seconds for which a breaker stays open.
-        budget: makes the budget that all clients share; `None` for no budget.
-    """
+    """A way to protect the service."""
 
     name: str
-    breakers: int = 0
+    breakers: int = 0  # each is shared by equally many clients
     open_for: float = 0.0
-    budget: Callable[[], RetryBudget] | None = None
-
-    def failures(self) -> int:
-        """Return the number of failures that open a breaker: fewer for fewer clients."""
-        return max(1, FAILURES // self.breakers)
+    budget: Callable[[], RetryBudget] | None = None  # makes the budget that all clients share
 
     def most(self, seconds: float) -> int | None:
-        """Return the greatest number of probes in an outage of `seconds`; `None` without a breaker.
-
-        >>> Protection("one breaker", 1, 2.0).most(30), Protection("bare").most(30)
-        (15, None)
-        """
+        """Return the greatest number of probes in an outage; `None` without a breaker."""
         return int(self.breakers * seconds // self.open_for) if self.breakers else None
 
 
@@ -94,8 +80,6 @@ def protections(processes: int = PROCESSES) -> list[Protection]:
 
 
 class Protected(NamedTuple):
-    """The results of one protection."""
-
     way: Protection
     asked: tuple[int, ...]  # the requests at the service in each second
     down: int  # the requests in the outage after its first ten seconds, in which breakers open
@@ -128,8 +112,9 @@ def simulated(way: Protection, clients: int, outage: int, watch: int, seed: int)
     workers = max(1, clients // SHARE)
     service = Metered(BoundedQueue(QUEUE * workers, WORK, workers))
     end, stopped = STEADY + outage, Outage(STEADY, outage)
+    failures = max(1, FAILURES // max(1, way.breakers))  # fewer for fewer clients
     breakers = [
-        CircuitBreaker(failures=way.failures(), within=WITHIN, open_for=way.open_for)
+        CircuitBreaker(failures=failures, within=WITHIN, open_for=way.open_for)
         for _ in range(way.breakers)
     ]
     shared = way.budget and way.budget()

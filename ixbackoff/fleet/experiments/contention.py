@@ -1,9 +1,6 @@
-"""Many clients update one row, with every kind of jitter.
+"""The simulation of "Exponential Backoff And Jitter" (Marc Brooker, AWS Architecture Blog, 2015).
 
-The simulation of "Exponential Backoff And Jitter" (Marc Brooker, AWS Architecture Blog, 2015). Each
-client updates the row once: it reads the row and writes it with the version that it has read; if
-the row has changed meanwhile, the write fails, and the client reads again. The experiment counts
-the writes, and measures the time until the last client is done.
+Each client updates a row once: it reads the row, and writes it with the version that it has read.
 """
 
 from __future__ import annotations
@@ -34,9 +31,7 @@ TIMINGS: dict[str, Timing] = {
     "equal": EqualJitter(BASE, CAP),
     "full": FullJitter(BASE, CAP),
 }
-"""The variants: base 5 ms, cap 2 s, and n = 1 at the first wait, so that `exponential` begins with
-10 ms. Only the first two never shorten a wait.
-"""
+"""The variants, with n = 1 at the first wait: so `exponential` begins with 10 ms."""
 
 
 class Contention(NamedTuple):
@@ -63,28 +58,18 @@ def contention(
     seed: int = 0,
     jobs: int | None = None,
 ) -> list[Contention]:
-    """Simulate each variant with each number of clients, with `seeds` seeds from `seed` on.
-
-    >>> [variant.name for variant in contention([2], seeds=1)]
-    ['none', 'exponential', 'decorrelated', 'equal', 'full']
-    """
+    """Simulate each variant with each number of clients, with `seeds` seeds from `seed` on."""
     kinds = [(many, name) for many in clients for name in timings]
     given = [(timings[name], many, row or Row()) for many, name in kinds]
     sampled = with_seeds(updated, given, range(seed, seed + seeds), jobs)
     return [
-        Contention(many, name, fmean(u.writes for u in updates), fmean(u.last for u in updates))
+        Contention(many, name, *map(fmean, zip(*updates, strict=True)))
         for (many, name), updates in zip(kinds, sampled, strict=True)
     ]
 
 
-class Updated(NamedTuple):
-    """The number of writes with one seed, and the second at which the last client was done."""
-
-    writes: int
-    last: float
-
-
-def updated(timing: Timing, clients: int, row: Row, seed: int) -> Updated:
+def updated(timing: Timing, clients: int, row: Row, seed: int) -> tuple[float, float]:
+    """Return the number of writes, and the second at which the last client was done."""
     outcome = simulate(
         at(FOREVER).retry(update()),
         row.serves(Read) | row.serves(Write),
@@ -94,7 +79,7 @@ def updated(timing: Timing, clients: int, row: Row, seed: int) -> Updated:
         seed=seed,
     )
     asked = int(outcome.total(lambda second: second.asked))
-    return Updated(asked // 2, outcome.ended)  # a try reads and writes
+    return asked // 2, outcome.ended  # a try reads and writes
 
 
 def rows(results: Sequence[Contention]) -> list[Cells]:

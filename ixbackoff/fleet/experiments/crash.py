@@ -1,8 +1,6 @@
-"""A server stops for a while, and its clients wait in three ways.
+"""The simulation of "Exponential Backoff or how not to crash a server".
 
-The simulation of "Exponential Backoff or how not to crash a server": a thousand clients, a server
-that gets slower under load, and an outage. The outcome depends on the waits, and on the number of
-connections that the kernel queues for a stopped server.
+The outcome depends on the waits, and on the number of connections that the kernel queues.
 """
 
 from __future__ import annotations
@@ -67,7 +65,6 @@ class Get(Command[None]):
 
 
 def asking(timeout: float = TIMEOUT) -> Program[FOREVER, N0, None, Get | Now | Delay]:
-    """Return a program that asks until it is answered, with `timeout` seconds for each try."""
     return at(FOREVER).retry(do(Get()).limit(timeout))
 
 
@@ -87,10 +84,6 @@ class PostShipped(Shortening):
     variable for the time to think and for the waits. So its first wait after a failure is `factor`
     times as long as the client has just thought, and its jitter does not grow with the wait. A wait
     can be shorter than the one before.
-
-    >>> waits = PostShipped(think=10, deviation=0).preview(3, seed=1)
-    >>> waits[1] / waits[0], waits[2] / waits[1]
-    (2.71828, 2.71828)
 
     Args:
         think: the mean seconds of wait 0, exponentially distributed.
@@ -135,7 +128,6 @@ class PostShipped(Shortening):
 
 
 def last_rate(counts: Sequence[float]) -> float:
-    """Return the mean of the last quarter of `counts`."""
     last = counts[-max(1, round(len(counts) * LAST)) :]
     return sum(last) / max(1, len(last))
 
@@ -174,8 +166,6 @@ def thinking(rung: int) -> Attempt[Get | Now | Throw, None]:
 
 
 class Crash(NamedTuple):
-    """The results of one way to wait, with one accept queue."""
-
     way: str
     backlog: int
     steady: float  # the answered requests per second before the outage
@@ -198,12 +188,7 @@ def crash(
     server: SlowingServer | None = None,
     seed: int = 0,
 ) -> list[Crash]:
-    """Simulate each way to wait with each accept queue, whose length replaces that of `server`.
-
-    >>> results = crash(5, backlogs=[128], clients=50, watch=20)
-    >>> [(result.way, result.recovers) for result in results]
-    [('fixed', True), ('exponential', True), ('as shipped', True)]
-    """
+    """Simulate each way to wait with each accept queue, whose length replaces that of `server`."""
     model = server or SlowingServer(lingering=LINGERING)
     return [
         crashed(way, replace(model, backlog=backlog), clients, steady, outage, watch, seed)

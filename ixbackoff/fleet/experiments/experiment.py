@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from ..._commandline import Flag, Parser, add_flags
-from ..drawing import Picture, draw, pictured
+from ...plotting.plot_command import pictured
+from ..drawing import Picture, draw
 from ..flags import add_picture, add_seeds
 from ..reports import Numbers, sampled, spread
 from ..seeds import each_seed
@@ -60,14 +61,17 @@ def main(name: str, module: str, arguments: list[str] | None = None) -> int:
     """Run an experiment: print its table, draw it if a folder is given; return the exit status."""
     experiment = load(module)
     args = parsed(name, experiment, arguments)
+    results: Sequence[Any] = ()
     if experiment.numbers is None or args.seeds == 1:
         results = experiment.run(args)
         print(experiment.table(results))
-        return pictured(partial(drawn, experiment, name, results), args.picture)
-    print(spread(sampled(partial(numbers_of, name, module, arguments), args)))
-    return pictured(
-        lambda folder: drawn(experiment, name, experiment.run(args), folder), args.picture
-    )
+    else:
+        print(spread(sampled(partial(numbers_of, name, module, arguments), args)))
+
+    def drawn(folder: Path) -> list[Path]:
+        return draw(experiment.picture(results or experiment.run(args)), name, folder)
+
+    return pictured(drawn, args.picture)
 
 
 def load(module: str) -> Experiment[Any]:
@@ -75,12 +79,7 @@ def load(module: str) -> Experiment[Any]:
     return experiment
 
 
-def drawn(experiment: Experiment[R], name: str, results: Sequence[R], folder: Path) -> list[Path]:
-    return draw(experiment.picture(results), name, folder)
-
-
 def numbers_of(name: str, module: str, arguments: list[str] | None, seed: int) -> Numbers:
-    """Run an experiment with another seed, and return the numbers to compare."""
     experiment = load(module)
     args = parsed(name, experiment, arguments)
     args.seed = seed

@@ -43,19 +43,12 @@ WATCH = 60
 
 
 class Layering(NamedTuple):
-    """A number of layers that retry, with or without budgets.
-
-    Attributes:
-        layers: the number of layers that retry; the clients are the topmost.
-        budget: makes the budget of a layer; all clients share one.
-        more: a function from the requests that a layer receives per second to the greatest number
-            of requests that it sends; `None` without a budget.
-    """
+    """A number of layers that retry, with or without budgets."""
 
     name: str
-    layers: int
-    budget: Callable[[], RetryBudget] | None = None
-    more: Callable[[float], float] | None = None
+    layers: int  # the clients are the topmost
+    budget: Callable[[], RetryBudget] | None = None  # makes the budget of a layer
+    more: Callable[[float], float] | None = None  # from the requests/s to the most it sends on
 
     def runs(self, clients: int) -> float:
         """Return the runs of all clients per second while the bottom is down, in closed form.
@@ -74,13 +67,7 @@ class Layering(NamedTuple):
         return clients / (THINK + seconds)
 
     def asked(self, clients: int) -> float:
-        """Return the requests at the bottom per second while it is down, in closed form.
-
-        The tries multiply: each layer tries each request 3 times, or as often as its budget allows.
-
-        >>> [round(Layering("", layers).asked(500)) for layers in (1, 2, 3, 4)]
-        [146, 402, 1015, 3045]
-        """
+        """Return the requests at the bottom per second while it is down, in closed form."""
         rate = self.runs(clients)
         for _ in range(self.layers):
             rate = TRIES * rate if self.more is None else self.more(rate)
@@ -109,8 +96,6 @@ def layerings(layers: int = LAYERS) -> list[Layering]:
 
 
 class Layered(NamedTuple):
-    """The results of one number of layers."""
-
     way: Layering
     queue: float  # the seconds that a request waits at the bottom if the queue is full
     clients: int
@@ -133,12 +118,7 @@ def layered(
     watch: int = WATCH,
     seed: int = 0,
 ) -> list[Layered]:
-    """Simulate each number of layers with each queue at the bottom.
-
-    >>> results = layered(2, queues=[0.3], clients=100, outage=20, watch=10)
-    >>> [round(result.rate / result.runs) for result in results]  # requests per run
-    [3, 9, 2, 1, 4]
-    """
+    """Simulate each number of layers with each queue at the bottom."""
     return [
         nested(way, queue, clients, outage, watch, seed)
         for queue in queues

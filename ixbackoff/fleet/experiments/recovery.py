@@ -49,9 +49,6 @@ class Formula(NamedTuple):
         """Return the time of the k-th retry, if R is 1: T * (F^k - 1) / (F - 1).
 
         Once a wait has reached M, all waits are M.
-
-        >>> [Formula(maximum=8).tried(k) for k in range(7)]
-        [0.0, 1.0, 3.0, 7.0, 15.0, 23.0, 31.0]
         """
         below = min(k, self.growing)
         if self.factor == 1:
@@ -84,17 +81,12 @@ class Formula(NamedTuple):
         Before the wait in which the outage ends, there were k waits, of at least
         T * (F^k - 1) / (F - 1) seconds in sum, which is less than the outage. That wait lasts at
         most R * T * F^k, and at most M.
-
-        >>> Formula().bound(30.0), Formula(spread=2.0).bound(30.0), Formula(maximum=8).bound(30.0)
-        (61.0, 92.0, 38.0)
         """
         steep = 1 + self.spread * (self.factor - 1)
         return min(steep * outage + self.spread * self.timeout, outage + self.maximum)
 
 
 class Recovery(NamedTuple):
-    """The results of one outage with one formula."""
-
     outage: float  # the length of the outage, which begins with the simulation, seconds
     formula: Formula
     noticed: tuple[float, ...]  # the times at which the clients were answered, sorted
@@ -112,11 +104,6 @@ class Recovery(NamedTuple):
 
 
 def recovered(outage: float, formula: Formula, clients: int = 1, seed: int = 0) -> Recovery:
-    """Simulate clients with twenty waits in an outage.
-
-    >>> recovered(30.0, Formula()).noticed
-    (31.0,)
-    """
     outcome = simulate(
         at(N20).retry(Reach()),
         BoundedQueue(length=0, work=0.0, workers=clients).serves(Reach),
@@ -152,12 +139,7 @@ def recovery(
     clients: int = CLIENTS,
     seed: int = 0,
 ) -> list[Comparison]:
-    """Simulate each outage with T * F^N, with R * T * F^N, and with MIN(R * T * F^N, M).
-
-    >>> [compared] = recovery([30.0], clients=10)
-    >>> compared.plain.last, compared.spread.last <= 92, compared.capped.last <= 90
-    (31.0, True, True)
-    """
+    """Simulate each outage with T * F^N, with R * T * F^N, and with MIN(R * T * F^N, M)."""
     plain = Formula(timeout, factor)
     spread = plain._replace(spread=SPREAD)
     capped = spread._replace(maximum=maximum)

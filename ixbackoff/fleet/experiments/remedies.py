@@ -7,6 +7,7 @@ circuit breaker.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from statistics import median
 from typing import Any, NamedTuple, TypeVar
 
@@ -54,14 +55,6 @@ class Remedy(NamedTuple):
     breaker: bool = False
     ends: bool = False  # whether a client ends its run after three waits, and thinks again
 
-    def failures(self) -> int:
-        """Return the number of failures that open a breaker: fewer for fewer clients.
-
-        >>> Remedy("few", "fixed", 1).failures(), Remedy("many", "fixed", 100).failures()
-        (20, 2)
-        """
-        return max(2, FAILURES // self.processes)
-
 
 REMEDIES = (
     Remedy("nothing", "fixed"),
@@ -99,12 +92,7 @@ def remedied(
     seed: int = 0,
     jobs: int | None = None,
 ) -> list[Remedied]:
-    """Simulate each remedy with each accept queue, with `seeds` seeds from `seed` on.
-
-    >>> results = remedied(5, clients=40, watch=5, seeds=1, backlogs=[128])
-    >>> [result.back for result in results]
-    [1, 1, 1, 1, 1, 1, 1]
-    """
+    """Simulate each remedy with each accept queue, with `seeds` seeds from `seed` on."""
     kinds = [(remedy, backlog) for backlog in backlogs for remedy in REMEDIES]
     given = [(*kind, clients, outage, watch) for kind in kinds]
     sampled = with_seeds(simulated, given, range(seed, seed + seeds), jobs)
@@ -118,11 +106,8 @@ def simulated(
     remedy: Remedy, backlog: int, clients: int, outage: int, watch: int, seed: int
 ) -> Outcome:
     processes = min(remedy.processes, clients)
-    breakers = shared(
-        lambda: CircuitBreaker(failures=remedy.failures(), within=WITHIN, open_for=OPEN_FOR),
-        processes,
-        remedy.breaker,
-    )
+    failures = max(2, FAILURES // remedy.processes)  # fewer for fewer clients
+    breaker = partial(CircuitBreaker, failures=failures, within=WITHIN, open_for=OPEN_FOR)
     program: Any = THREE_WAITS if remedy.ends else WITHOUT_END
     return simulate(
         program,
@@ -132,19 +117,14 @@ def simulated(
         schedule=backoffs()[remedy.waits],
         think=THINK,
         budget=shared(RetryBudget.grpc, processes, remedy.budget),
-        breaker=breakers,
+        breaker=shared(breaker, processes, remedy.breaker),
         outages=[Outage(STEADY, outage)],
         seed=seed,
     )
 
 
 def shared(make: Callable[[], T], processes: int, wanted: bool) -> Callable[[int], T] | None:
-    """Return a function from a client to the object of its process; `None` if not `wanted`.
-
-    >>> of = shared(object, 2, wanted=True)
-    >>> of(0) is of(2), of(0) is of(1)
-    (True, False)
-    """
+    """Return a function from a client to the object of its process; `None` if not `wanted`."""
     if not wanted:
         return None
     made = [make() for _ in range(processes)]

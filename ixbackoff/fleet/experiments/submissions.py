@@ -1,8 +1,4 @@
-"""Submitters hand jobs to one scheduler, and share the file descriptors of a machine.
-
-The job submission of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003). When
-no descriptor is left the scheduler crashes, and all half-submitted jobs are lost.
-"""
+"""The job submission of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003)."""
 
 from __future__ import annotations
 
@@ -43,8 +39,6 @@ KINDS: dict[str, ClientKind[FreeDescriptors | Submit]] = kinds(Submit(), Submit(
 
 
 class Submissions(NamedTuple):
-    """The results of one kind of submitters."""
-
     submitters: int
     kind: str
     jobs: int  # the number of jobs that the scheduler has taken
@@ -58,11 +52,7 @@ def submissions(
     scheduler: Scheduler | None = None,
     seed: int = 0,
 ) -> list[Submissions]:
-    """Simulate each kind with each number of submitters, who submit one job after the other.
-
-    >>> [(result.kind, result.jobs) for result in submissions([2], seconds=10)]
-    [('fixed', 11), ('aloha', 11), ('ethernet', 11)]
-    """
+    """Simulate each kind with each number of submitters, who submit one job after the other."""
     service = scheduler or Scheduler()
     return [submitted(many, kind, service, seconds, seed) for many in submitters for kind in KINDS]
 

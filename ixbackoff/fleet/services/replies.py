@@ -80,10 +80,7 @@ class _AnswerMaker:
 
 
 def nearest_handler(handlers: Handlers, kind: type[Command[Any]]) -> Handler | None:
-    """Return the handler of `kind` or of its nearest base class.
-
-    Return `None` if there is no handler and `None` fits the type of the answer.
-    """
+    """Return the handler of `kind` or of its nearest base class; `None` if `None` is an answer."""
     for base in kind.__mro__:
         if base in handlers:
             handler: Handler = handlers[base]
@@ -99,12 +96,7 @@ def nearest_handler(handlers: Handlers, kind: type[Command[Any]]) -> Handler | N
 
 
 def answer_type(kind: type[Command[Any]]) -> object:
-    """Return the type of a command's answer from the bases of its class; `Any` if it is unknown.
-
-    >>> from ixbackoff import Download, Pick
-    >>> answer_type(Pick), answer_type(Download)
-    (<class 'int'>, <class 'NoneType'>)
-    """
+    """Return the type of a command's answer from the bases of its class; `Any` if it is unknown."""
     for base in kind.__mro__:
         for generic in vars(base).get("__orig_bases__", ()):
             origin, types = get_origin(generic), get_args(generic)

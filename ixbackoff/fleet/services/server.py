@@ -194,18 +194,13 @@ class _SlowingServer(Serving):
 
 
 class Sleeper(Generic[T]):
-    """A request that sleeps.
-
-    Attributes:
-        number: the number of requests admitted before it.
-        anchor: the time from which its ticks are counted: its arrival, or the end of an outage.
-    """
+    """A request that sleeps; its ticks are counted from its arrival or the end of an outage."""
 
     __slots__ = ("anchor", "arrived", "ended", "item", "number")
 
     def __init__(self, item: T, number: int, arrived: float) -> None:
         self.item = item
-        self.number = number
+        self.number = number  # of the requests admitted before it
         self.arrived = self.anchor = arrived
         self.ended = False
 
@@ -215,18 +210,7 @@ class Sleepers(Generic[T]):
 
     The delay depends on the number of requests, and is the same for all. So the oldest requests
     reach it first, and only they are checked. Each request ends at the same tick as if it had been
-    checked at all of its ticks.
-
-    >>> sleepers = Sleepers[str](lambda places: 0.1 * places, tick=0.05)
-    >>> sleepers.admit("first", 0.0)
-    >>> sleepers.admit("second", 0.01)
-    >>> sleepers.next()
-    0.2
-    >>> sleepers.ended(0.2), len(sleepers), sleepers.next()
-    (['first'], 1, 0.21000000000000002)
-
-    Args:
-        delay: a function from the number of requests to seconds; it must not decrease.
+    checked at all of its ticks. The delay must not decrease with the number of requests.
     """
 
     __slots__ = ("_admitted", "_delay", "_due", "_last", "_places", "_tick", "_waiting", "delay")
@@ -333,16 +317,6 @@ class OverflowingSleepers(Sleepers[T]):
     After one request has ended, the delay is long again: so each request that arrives ends one.
     The ticks of real requests drift apart, so that any request may have the next tick. Here a
     random request ends, and immediately: with thousands of requests, ticks are microseconds apart.
-
-    >>> sleepers = OverflowingSleepers[str](lambda n: -1.0 if n > 1 else 99.0, 0.05, Random(1))
-    >>> sleepers.admit("first", 0.0)
-    >>> sleepers.admit("second", 0.01)
-    >>> sleepers.ended(0.01), len(sleepers)
-    (['first'], 1)
-
-    Args:
-        delay: a function from the number of requests to seconds; it may decrease below 0 only.
-        chance: chooses the request that ends.
     """
 
     __slots__ = ("_all", "_chance")

@@ -17,27 +17,14 @@ class Sharing(Generic[T]):
     It counts the work that a user present from the beginning would have received. A user that
     arrives at a count of 3 with 2 units of work is done at a count of 5, whoever arrives or leaves
     meanwhile. So an arrival adds one entry to a heap, and changes no other.
-
-    >>> events = Events(seed=1)
-    >>> done = lambda name: print(name, "is done at", events.now)
-    >>> shared = Sharing(events, speed=lambda many: 1 / many, done=done)
-    >>> shared.begin("long", 2.0)
-    >>> shared.begin("short", 1.0)
-    >>> events.run(until=9)
-    short is done at 2.0
-    long is done at 3.0
-
-    Args:
-        speed: a function from the number of users to the work per second of each.
-        done: called with each user that has completed its work and left.
     """
 
     def __init__(
         self, events: Events, speed: Callable[[int], float], done: Callable[[T], None]
     ) -> None:
         self._events = events
-        self._speed = speed
-        self._done = done
+        self._speed = speed  # from the number of users to the work per second of each
+        self._done = done  # called with each user that has completed its work and left
         self._arrived: dict[T, tuple[float, int]] = {}  # the count, and the number of the user
         self._ends: list[tuple[float, int, T]] = []  # a heap; some of the users may have left
         self._rate = 0.0  # work per second

@@ -20,14 +20,9 @@ from .received import BodyTooLarge, ReceivedRequest, read_request
 from .wire import Connection
 
 LOOPBACK = "127.0.0.1"
-CONNECTIONS = 64
-"""The number of connections that are served concurrently; further ones are closed immediately."""
-
-BODIES_SIZE = 64 * 1024 * 1024
-"""The greatest number of bytes in all recorded bodies."""
-
-CLIENT_TIMEOUT = 10.0
-"""The seconds after which a connection without any data is closed."""
+CONNECTIONS = 64  # served concurrently; further ones are closed immediately
+BODIES_SIZE = 64 * 1024 * 1024  # bytes in all recorded bodies
+CLIENT_TIMEOUT = 10.0  # seconds after which a connection without any data is closed
 
 
 class Origin:
@@ -142,11 +137,7 @@ class Origin:
 
     @property
     def url(self) -> str:
-        """The URL of the origin, such as `http://127.0.0.1:8070`, without a slash at the end.
-
-        Raises:
-            RuntimeError: the block has not begun.
-        """
+        """The URL, `http://127.0.0.1:8070` for example; RuntimeError before the block begins."""
         return f"http://{self.host}:{self.port}"
 
     @property

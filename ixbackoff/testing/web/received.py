@@ -7,12 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from io import BufferedReader
 
-HEAD_SIZE = 64 * 1024
-"""The greatest number of bytes in a request's first line and headers."""
-
-BODY_SIZE = 16 * 1024 * 1024
-"""The greatest number of bytes in a request's body."""
-
+HEAD_SIZE = 64 * 1024  # bytes of the first line and the headers
+BODY_SIZE = 16 * 1024 * 1024  # bytes
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -58,13 +54,7 @@ class BodyTooLarge(Exception):
 
 
 def read_request(client: socket.socket) -> ReceivedRequest:
-    """Read a request from a connection.
-
-    Raises:
-        ValueError: the client did not send a whole request of HTTP/1.
-        BodyTooLarge: the body is larger than `BODY_SIZE`.
-        OSError: the connection broke off.
-    """
+    """Read a request; raise ValueError if the client did not send a whole one of HTTP/1."""
     with client.makefile("rb") as stream:
         if not stream.peek(1)[:1].isalpha():  # such as a TLS client, which would wait for an answer
             raise ValueError("The client sent no request of HTTP/1.")

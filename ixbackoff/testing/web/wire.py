@@ -14,8 +14,7 @@ from .answers import Answer
 from .received import ReceivedRequest
 
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for 0 seconds: closing sends a reset
-BODILESS = (204, 304)
-"""The statuses of answers without a body, and so without `Content-Length`."""
+BODILESS = (204, 304)  # statuses of answers without a body, and so without `Content-Length`
 
 
 class Host(Protocol):

@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 import obstore.store  # noqa: F401
 
-from ixbackoff import Command, Delay, Interpreter, Now, Standard
+from ixbackoff import Command, Delay, Interpreter, Now
 from ixbackoff._words.commands import Handler
 from ixbackoff.live import transports, uploads
 from ixbackoff.squirrel import handling
@@ -40,11 +40,9 @@ class Moments:
         self.act = act
         self.passed = 0
 
-    def answering(
-        self, standard: Interpreter[Standard], index: Index, handlers: Handlers
-    ) -> Interpreter[Row | Delay]:
+    def answering(self, index: Index, handlers: Handlers) -> Interpreter[Row | Delay]:
         """Answer as the squirrel's function of this name, and count the moments."""
-        return handling.answering(standard, index, handlers).around(self.around)
+        return handling.answering(index, handlers).around(self.around)
 
     def around(self, command: Command[Any], handler: Handler) -> Any:
         if isinstance(command, Now):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch
 
-from ixbackoff import Command, Interpreter, Standard, Upload, attempt
+from ixbackoff import Command, Upload, attempt
 from ixbackoff._words.commands import Handler
 from ixbackoff.live import unfinished_uploads
 from ixbackoff.squirrel import fetching, handling, keeping, pipeline
@@ -59,7 +59,7 @@ def record_before_the_upload() -> None:
     """Record what is not there yet, and take what is recorded for what is there."""
     usual = handling.answering
 
-    def answering(standard: Interpreter[Standard], index: Index, ours: Handlers) -> Any:
+    def answering(index: Index, ours: Handlers) -> Any:
         uploads: dict[str, tuple[Command[Any], Handler]] = {}
 
         def around(command: Command[Any], handler: Handler) -> Any:
@@ -75,7 +75,7 @@ def record_before_the_upload() -> None:
                 put(upload)
             return answer
 
-        return usual(standard, index, ours).around(around)
+        return usual(index, ours).around(around)
 
     patch.object(keeping, "answering", answering).start()
 
