@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Mapping
 from datetime import UTC
-from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 LEFT = ("Remaining", "Reset")
@@ -52,6 +51,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 def moment(date: str) -> float | None:
     """Return the seconds since 1970 of an HTTP date, or `None` if `date` is not one."""
+    from email.utils import parsedate_to_datetime  # here: it loads socket
+
     try:
         parsed = parsedate_to_datetime(date)
         return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()

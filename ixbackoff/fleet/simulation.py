@@ -181,9 +181,9 @@ def simulate_many(
     >>> sample.quantile(lambda outcome: outcome.gave_up)
     5.5
 
-    Each seed gives the events of `simulate(seed=...)`, in whatever process it runs. The program and the
-    services are sent to worker processes by pickle. Use `each_seed` for a simulation that cannot
-    be pickled, or for results that are smaller than an `Outcome`.
+    Each seed gives the events of `simulate(seed=...)`, in whatever process it runs. The program and
+    the services are sent to worker processes by pickle. Use `each_seed` for a simulation that
+    cannot be pickled, or for results that are smaller than an `Outcome`.
 
     Args:
         program: as in `simulate`, like all arguments that are not described here.

@@ -118,7 +118,7 @@ class FetchedFiles:
         return path in paths
 
     def release(self, resource: Resource, folder: str, kept: bool) -> None:
-        """Close the file of a resource whose program has ended; remove it if the resource was `kept`."""
+        """Close the file of a resource whose program has ended; remove the file if `kept`."""
         self.abandon(resource)
         with self._lock:
             file = self._files.pop((folder, resource.name), None)

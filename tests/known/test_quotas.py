@@ -20,11 +20,15 @@ USED_UP = {
     "earlier drafts": (("ratelimit-remaining", "0"), ("ratelimit-reset", "30")),
     "X-RateLimit": (("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", "30")),
     "X-Rate-Limit": (("X-Rate-Limit-Remaining", "0"), ("X-Rate-Limit-Reset", "30")),
-    "since 1970": (
-        ("x-ratelimit-remaining", "0"),
-        ("x-ratelimit-reset", f"{int(time.time()) + 3600}"),
-    ),
+    "since 1970": (("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "{}")),
 }
+
+
+def used_up(kind: str) -> list[tuple[str, str]]:
+    """The headers of a kind, with an hour from now in place of `{}`."""
+    return [(name, text.format(int(time.time()) + 3600)) for name, text in USED_UP[kind]]
+
+
 POLICY = ("RateLimit-Policy", '"a";q=10;w=20')
 
 
@@ -40,7 +44,7 @@ def turns_after(failure: BaseException) -> list[float]:
 @pytest.mark.parametrize("kind", USED_UP)
 @pytest.mark.parametrize("status", [429, 503, 404])
 def test_a_quota_that_is_used_up_closes_it(client: Client, kind: str, status: int) -> None:
-    with busy(Said(status, headers=USED_UP[kind])) as server, pytest.raises(Exception) as caught:  # noqa: PT011
+    with busy(Said(status, headers=used_up(kind))) as server, pytest.raises(Exception) as caught:  # noqa: PT011
         client.ask("GET", server.url, {})
     seconds = 3600 if kind == "since 1970" else 30
     assert 0.8 * seconds < turns_after(caught.value)[0] <= seconds
@@ -58,7 +62,7 @@ def test_a_policy_is_its_rate(client: Client) -> None:
 def test_a_quota_of_an_object_store(kind: str) -> None:
     alone = Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}, proxies={})
     secrets = {"aws_access_key_id": "acorn", "aws_secret_access_key": "oak"}
-    with busy(Said(503, headers=USED_UP[kind])) as server:
+    with busy(Said(503, headers=used_up(kind))) as server:
         store = boto3.client(
             "s3", endpoint_url=server.url, region_name="us-east-1", config=alone, **secrets
         )

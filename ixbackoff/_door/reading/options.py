@@ -84,6 +84,8 @@ def option_of(parsed: Parsed) -> str | None:
         return "on"
     if parsed.kind == "value":
         return None
+    if wanted == "Reserve":  # the second overload of `.through`
+        return "through"
     for name, (kind, *_) in FITTING.items():
         if re.match(rf"(?:[\w.]+\.)?{re.escape(kind)}\b", wanted):
             return name
@@ -99,6 +101,8 @@ def wrong_option(name: str, given: str) -> Explanation:
 
 def overloaded_option(parsed: Parsed) -> Explanation | None:
     """Explain a wrong value of an option in a message that lists all arguments, as pyrefly's do."""
+    if parsed.kind == "overload" and parsed.method == "through" and parsed.got:
+        return wrong_option("through", parsed.got.strip('"'))
     if parsed.kind != "option":
         return None
     for name, given in GIVEN.findall(parsed.got):
