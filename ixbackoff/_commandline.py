@@ -175,7 +175,7 @@ def duration(least: float, most: float = 1e9) -> Callable[[str], float]:
 
 
 def timing(text: str) -> Timing:
-    """Import a schedule, or make one of the seconds of each wait.
+    """Import a schedule, or make one with equal waits of the given seconds.
 
     >>> timing("0.1s")
     Constant(every=0.1)

@@ -55,8 +55,8 @@ POLL = 0.1  # seconds between two queries of a queue, or of a run whose result i
 REJOIN = 1.0  # seconds between two attempts to get a new lock
 THREADS = 64  # handlers that run concurrently
 CONNECTIONS = 20
-CONNECTIONS_TO_FILE = 3  # SQLite makes colliding writers sleep: most wait here instead
-HEAD_START = 2.0  # seconds: once a second DBOS enqueues the runs that are due
+CONNECTIONS_TO_FILE = 3  # SQLite makes colliding writers sleep: let them wait for a connection
+HEAD_START = 2.0  # seconds by which a segment is due early: DBOS looks once a second
 STOPPING = 5.0  # seconds in which the threads that take runs from queues have to end
 WORKERS: list[Worker] = []
 """The worker of this process, if it has one: DBOS allows only one."""
@@ -153,7 +153,7 @@ class Worker:
                 "sys_db_pool_size": CONNECTIONS_TO_FILE if self.store.sqlite else CONNECTIONS,
                 "notification_listener_polling_interval_sec": POLL,
                 "sys_db_idle_transaction_timeout_sec": IDLE,
-                "use_listen_notify": self.store.sqlite,  # it would cost a connection
+                "use_listen_notify": self.store.sqlite,  # PostgreSQL: one more connection
                 "log_level": "CRITICAL",  # below it DBOS logs a traceback for each failed run
             }
         )

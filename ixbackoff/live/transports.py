@@ -36,7 +36,7 @@ ERRORS = (
     *(httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError),
     *(httpcore2.ProxyError, httpcore2.UnsupportedProtocol),
 )
-# After these the server may have closed the connection while it was unused.
+# These may mean that the server had closed the connection while it was unused.
 STALE = (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolError)
 
 

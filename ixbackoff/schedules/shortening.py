@@ -114,7 +114,7 @@ class RawNormalJitter(Shortening):
     (11, True)
 
     Args:
-        schedule: the same waits as a `Schedule`, which never shortens them.
+        schedule: the `NormalJitter` of these numbers; unlike this class, it never shortens a wait.
 
     Raises:
         TypeError: `schedule` is not a `NormalJitter`.

@@ -118,7 +118,7 @@ class FetchedFiles:
         return path in paths
 
     def release(self, resource: Resource, folder: str, kept: bool) -> None:
-        """Close the file of a resource whose program has ended; remove the file if `kept`."""
+        """Close the file of a resource whose program has ended; remove it if the store has it."""
         self.abandon(resource)
         with self._lock:
             file = self._files.pop((folder, resource.name), None)

@@ -38,7 +38,7 @@ def seal(path: str) -> None:
 def check_sealed(path: str) -> None:
     """Raise FileGone if a fetched file is missing or was changed."""
     try:
-        with opened(path + SEAL, READ) as file:  # a pipe does not block: it is opened for writing
+        with opened(path + SEAL, READ) as file:  # for writing, too: so a pipe does not block
             ours = is_sole(os.fstat(file.fileno()))
             same = ours and file.read(LONGEST).decode() == state_of(path)
     except (OSError, ValueError):
@@ -50,7 +50,7 @@ def check_sealed(path: str) -> None:
 def state_of(path: str) -> str:
     """Return the size of a file, its time of modification, and the id of this boot.
 
-    After a power cut a file may have its size but not its bytes; so the state differs after a boot.
+    After a power cut a file may have its size but not its bytes: hence the boot.
     """
     found = os.stat(path)
     return f"{found.st_size} {found.st_mtime_ns} {boot_id()}"
