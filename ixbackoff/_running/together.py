@@ -73,7 +73,7 @@ class Rules:
     """The rules of concurrent effects: when each begins, and when all are over.
 
     An `all_of` has all answers, or the first failure. A hedge has the first answer, or a failure
-    that is not transient, or was there before the copy began: retries belong to the ladder.
+    after which no other request may be waited for (`passes`): retries belong to the ladder.
 
     Attributes:
         begun: the times at which the running effects began, by place.
@@ -123,8 +123,7 @@ class Rules:
         self._hedge.hear(failure, now, began, won)
         before, self._failure, self._answers = self._failure, failure, answer
         if failure is not None and passes(failure):
-            if before is not None and asked_for(before) >= asked_for(failure):
-                self._failure = before
+            self._failure = before or failure
             if self.begun:
                 return False
         self.over = True
@@ -141,7 +140,11 @@ class Rules:
 
 
 def passes(failure: BaseException) -> bool:
-    return isinstance(failure, Exception) and is_transient(failure)
+    """Return whether the other request of a hedge may still be answered.
+
+    With a `Retry-After` it is not waited for: the ladder and the gates have to hear of that.
+    """
+    return isinstance(failure, Exception) and is_transient(failure) and not asked_for(failure)
 
 
 class Branch(Notifier):
@@ -194,6 +197,7 @@ class InThreads:
         self.ended: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
         self.running: dict[int, Branch] = {}
         self.threads: list[tuple[Thread, Signal]] = []
+        self.stopped = False
 
     @carries_mark
     def work(self, place: int, branch: Branch, over: Signal) -> None:
@@ -210,20 +214,30 @@ class InThreads:
             failure = error
         if self.running.pop(place, None) is None and self.hedge is not None:  # it was given up
             self.hedge.lose(-1)
+            if isinstance(failure, Exception) and asked_for(failure):
+                self.hedge.hear(failure, monotonic(), 0.0)
         self.ended.put((place, answer, failure))
         failure = None
         over.set()
 
     def start(self, place: int) -> None:
-        stream = self.rules.begin(place, monotonic())
+        stream = None if self.stopped else self.rules.begin(place, monotonic())
         if stream is not None:
             self.running[place], over = Branch(stream), Signal()
             given = (self.work, place, self.running[place], over)
             thread = Thread(target=copy_context().run, args=given, daemon=True)
             self.threads.append((thread, over))
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError:  # there are too many
+                del self.running[place], self.rules.begun[place]
+                if not place or self.hedge is None:
+                    raise
+            if self.stopped:
+                self.give_up()
 
     def give_up(self) -> None:
+        self.stopped = True
         for place in [*self.running]:
             branch = self.running.pop(place, None)
             if branch is not None:

@@ -201,8 +201,8 @@ class Repeatable(Command[R]):
     """A command that does no harm if it is issued twice, however late a copy is carried out.
 
     Derive from it a command that only reads, or that its service carries out once however often it
-    is asked (`Idempotency-Key`). A PUT is not enough: a copy that was given up may be carried out
-    when the program has gone on, and put an old value in place of a newer one.
+    is asked (an `Idempotency-Key` that was chosen before). A PUT is not enough: a copy that was
+    given up may be carried out when the program has gone on, and replace a newer value.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)

@@ -9,11 +9,13 @@ from .journal import CurrentCommand, current_command
 
 if TYPE_CHECKING:
     from .engine import Engine, WorkflowHandle
+    from .summaries import RunSummary
     from .workflows import Workflow, durable
 
 __all__ = [
     "CurrentCommand",
     "Engine",
+    "RunSummary",
     "Workflow",
     "WorkflowHandle",
     "Unrecordable",
@@ -29,12 +31,13 @@ del _public
 
 def __getattr__(name: str) -> Any:
     """Import a name that needs DBOS at its first use: handlers and tests work without DBOS."""
-    if name not in ("Engine", "Workflow", "WorkflowHandle", "durable"):
+    if name not in ("Engine", "RunSummary", "Workflow", "WorkflowHandle", "durable"):
         raise AttributeError(f"module {__name__} has no attribute {name}")
     with needed("ixbackoff.durable", "durable", ["dbos", "sqlalchemy"]):
         from .engine import Engine, WorkflowHandle
+        from .summaries import RunSummary
         from .workflows import Workflow, durable
-    for public in (Engine, Workflow, WorkflowHandle, durable):
+    for public in (Engine, RunSummary, Workflow, WorkflowHandle, durable):
         public.__module__ = __name__
         globals()[public.__name__] = public
     explain_arguments(globals(), ("Engine", "durable"))

@@ -24,7 +24,11 @@ OVER = {"SUCCESS": "done", "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "abandoned"}
 
 
 class RunSummary(NamedTuple):
-    """The summary of one run.
+    """The summary of one run, as `Engine.runs` has it.
+
+    >>> from ixbackoff.durable import RunSummary
+    >>> RunSummary("order-1", "order", 0.0, "", 3, 0, "waiting until 12:00").rung
+    3
 
     Attributes:
         began: the start of the run, in seconds since the epoch.

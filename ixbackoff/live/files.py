@@ -11,7 +11,7 @@ from io import FileIO
 from typing import NamedTuple, Self
 from weakref import WeakSet
 
-from .._running.aborting import COPY
+from .._running.aborting import COPY, check_not_aborted
 from .._running.boots import boot_id
 from .._words.failures import NotReady
 from .._words.texts import printable
@@ -66,7 +66,8 @@ class PartFile:
             name = sha256(os.fsencode(name)).hexdigest()
         self.path = path
         self.folder = folder or os.curdir
-        self.part = os.path.join(folder, f".{name}{COPY.get()}.part")
+        self.copy = COPY.get()  # no later download looks for the part of a copy
+        self.part = os.path.join(folder, f".{name}{self.copy}.part")
         self.note = f"{self.part}.json"
         self.size = 0
         self.origin: PartOrigin | None = None  # `None`: it cannot be resumed
@@ -157,6 +158,7 @@ class PartFile:
         """Sync the part, which is complete, and rename it to the target; sync the rename, too."""
         with naming(self.path):
             os.fsync(self.descriptor)
+            check_not_aborted()
             unlink(self.note)
             if os.name == "nt":  # Windows cannot rename an open file
                 self._close()
@@ -184,7 +186,7 @@ class PartFile:
     def _leave(self) -> None:
         if self._file is None:
             return
-        stays = self.origin is not None and self.size >= WORTH_KEEPING
+        stays = not self.copy and self.origin is not None and self.size >= WORTH_KEEPING
         with suppress(OSError):
             if not self._locked:
                 lock(self.descriptor)  # it may be the part of another download

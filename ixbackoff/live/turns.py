@@ -50,12 +50,13 @@ class Scripting(Protocol):
 
 
 def turns() -> Interpreter[Reserve]:
-    """Make a handler of `Reserve` whose turns are in this handler: for one process.
+    """Make a handler of `Reserve` whose turns are in this handler: make one for a process.
 
     >>> from ixbackoff import N0, Reserve, at, call, do
     >>> from ixbackoff.live import live, turns
     >>> page = do(call(len, "page")).through(Reserve("api", 100, line=5))
-    >>> at(N0).do(page).run(live() | turns())
+    >>> interpreter = live() | turns()
+    >>> at(N0).do(page).run(interpreter)
     4
     """
     return Reserve.handled_by(Turns(now))

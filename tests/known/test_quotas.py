@@ -24,9 +24,9 @@ USED_UP = {
 }
 
 
-def used_up(kind: str) -> list[tuple[str, str]]:
+def used_up(kind: str) -> tuple[tuple[str, str], ...]:
     """The headers of a kind, with an hour from now in place of `{}`."""
-    return [(name, text.format(int(time.time()) + 3600)) for name, text in USED_UP[kind]]
+    return tuple((name, text.format(int(time.time()) + 3600)) for name, text in USED_UP[kind])
 
 
 POLICY = ("RateLimit-Policy", '"a";q=10;w=20')

@@ -58,9 +58,14 @@ def expected(first: Copy, second: Copy) -> Any:
         return first.outcome
     ended = sorted([first, Copy(SLOW + second.seconds, second.outcome)])
     for copy in ended:
-        if not isinstance(copy.outcome, Exception) or not is_transient(copy.outcome):
+        if not isinstance(copy.outcome, Exception) or not may_be_awaited(copy.outcome):
             return copy.outcome
-    return max((copy.outcome for copy in ended), key=lambda failure: failure.retry_after or 0.0)
+    return ended[0].outcome
+
+
+def may_be_awaited(failure: Exception) -> bool:
+    """Whether the other copy may still be answered; a Retry-After is for the ladder at once."""
+    return is_transient(failure) and not getattr(failure, "retry_after", None)
 
 
 def outcome_of(run: Any, script: list[Copy]) -> Any:
