@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .resending import (
+from .http_statuses import (
     SentRequest,
     after,
     before,

@@ -17,7 +17,7 @@ from . import folders
 from .filesystem import naming
 from .limits import Deadline, Limits
 from .store_errors import store_failures
-from .stores import check_free, check_process, file_of, folder_of, store_of
+from .store_urls import check_free, check_process, file_of, folder_of, store_of
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

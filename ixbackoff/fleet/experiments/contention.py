@@ -15,7 +15,7 @@ from ixbackoff.fleet.services.row import Read, Write
 from ixbackoff.schedules import Timing
 from ixbackoff.schedules.shortening import DecorrelatedJitter, EqualJitter, FullJitter
 
-from ..._commandline import Flag, whole
+from ..._argument_parser import Flag, whole
 from ...plotting.styles import line_style
 from ..drawing import Graph, Panel, Picture
 from .experiment import Cells, Experiment, with_seeds

@@ -15,7 +15,7 @@ from ixbackoff import N20, Command, Constant, Exponential, at
 from ixbackoff.fleet import BoundedQueue, Outage, simulate
 from ixbackoff.schedules import Schedule
 
-from ..._commandline import Flag, number, whole
+from ..._argument_parser import Flag, number, whole
 from ..drawing import Graph, Panel, Picture
 from ..reports import Numbers
 from .experiment import Cells, Experiment, row_by_row
