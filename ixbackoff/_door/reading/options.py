@@ -17,7 +17,7 @@ OPTIONS = {
     "on": (
         "not-a-failure",
         "on= names the failures that are retried: an exception class, a predicate, or a list of "
-        "these",
+        "both",
         "Write on=ConnectionError, a list of classes, or a function from the failure to a bool",
     ),
     "schedule": (

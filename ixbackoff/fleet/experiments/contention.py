@@ -31,7 +31,7 @@ TIMINGS: dict[str, Timing] = {
     "equal": EqualJitter(BASE, CAP),
     "full": FullJitter(BASE, CAP),
 }
-"""The variants, with n = 1 at the first wait: so `exponential` begins with 10 ms."""
+"""The variants. The first wait of `exponential` is twice `BASE`, 10 ms."""
 
 
 class Contention(NamedTuple):

@@ -211,7 +211,7 @@ def picture(results: Sequence[Comparison]) -> Picture:
             hollow = {**points, "markerfacecolor": "none"}
             lines[f"{name}: median"] = Graph(lengths, medians, hollow)
     panel = Panel(
-        "noticed after so many times its length",
+        "noticed after, in lengths of the outage",
         lines,
         x="length of the outage, s",
         x_scale="log",
