@@ -62,7 +62,7 @@ def scope(
     def nothing(*_: object) -> None: ...
 
     setting = Setting(
-        lambda: Answering(script), Answering.interpreter, nothing, {}, nothing, lambda world: world
+        lambda: Answering(script), Answering.interpreter, nothing, {}, nothing, None
     )
     return planned(
         setting,

@@ -12,9 +12,10 @@ from ..._words.vocabulary import CLOCK, Delay, Log, Now, Passage, Pick, Throw, T
 from ...durable.journal import CURRENT, CurrentCommand
 from .breaking import Breaks, Broke
 from .history import Occurrence, Option, short
+from .outside import holds_only
 from .restarts import Process
 from .scope import Scope
-from .states import ATOMS, frozen, may_change, state_of
+from .states import ATOMS, Places, frozen, may_change, state_of
 from .strands import Strand, time_of
 from .surprises import Surprise, copied
 
@@ -26,6 +27,9 @@ STANDARD = frozenset({Delay, Log, Now, Passage, Pick, Throw, Together})
 LONGEST = 10_000
 """The greatest number of commands in one history, waits included."""
 
+UNSEEN = "The world cannot be compared, so give state=, a function from it to plain data"
+UNSEEN_HANDLERS = "A handler holds something that cannot be compared: keep it in the world"
+
 
 class Machine:
     """The run of one history: a fresh world, and the processes in it.
@@ -36,6 +40,7 @@ class Machine:
         current: the strand whose turn it is.
         changes: the changes of the world that have not happened yet.
         on_the_way: the late commands, which may be done at any time.
+        holding: the handlers that hold more than the world.
         passed: the number of break points that the last effect passed.
         performed: the number of performed commands.
         answered: the number of answered commands, waits included.
@@ -49,6 +54,7 @@ class Machine:
         self.world = scope.setting.world()
         self.interpreter = scope.setting.interpreter(self.world)
         self.handlers = self.interpreter._handlers
+        self.holding = [one for one in self.handlers.values() if not holds_only(one, self.world)]
         self.now = 0.0
         self.breaks = Breaks()
         self.context = self.breaks.context()
@@ -86,11 +92,14 @@ class Machine:
 
     def key(self) -> int:
         """Return the hash of the whole state: equal states continue equally."""
-        scope, timed = self.scope, self.scope.timed
-        world = state_of(
-            scope.setting.state(self.world),
-            "The world cannot be compared, so give state=, a function from it to plain data",
-        )
+        scope, timed, state = self.scope, self.scope.timed, self.scope.setting.state
+        places = Places()
+        if state is None:
+            world = state_of(self.world, UNSEEN, places)
+            if self.holding:
+                world = hash((world, state_of(self.holding, UNSEEN_HANDLERS, places)))
+        else:
+            world = state_of(state(self.world), UNSEEN)
         known = tuple([process.state(timed) for process in self.processes])
         time = self.now if timed else None
         late = tuple(map(frozen, self.on_the_way))

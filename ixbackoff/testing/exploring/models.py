@@ -94,7 +94,7 @@ class Model(Generic[W, E]):
             if not callable(function):
                 raise Misuse(f"{name}={function!r}: give a function of the world.")
         self._setting = Setting(
-            world, interpreter, always, by_name(changes), forgets, state or (lambda world: world)
+            world, interpreter, always, by_name(changes), forgets, state
         )
 
     def explore(

@@ -27,7 +27,7 @@ class Setting:
     always: Callable[[Any], object]
     changes: Mapping[str, Callable[[Any], object]]
     forgets: Callable[[Any], object]
-    state: Callable[[Any], object]
+    state: Callable[[Any], object] | None
 
 
 @dataclass

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ..._words.commands import Misuse
 from .history import Broken, Explored, History, Option, short
 from .machines import Machine
+from .outside import Outside
 from .printing import broken, reason_of
 from .scope import Scope
 from .states import frozen
@@ -146,11 +147,17 @@ class Search:
 
     def run(self) -> Explored:
         """Search; raise the first failure, or an ExceptionGroup if `most` is above 1."""
+        setting = self.scope.setting
+        world = setting.world()
+        handlers = setting.interpreter(world)._handlers.values()
+        model = (setting.world, setting.interpreter, setting.forgets, *setting.changes.values())
+        outside = Outside(world, [*model, *handlers], [setting.always, self.scope.at_end])
         try:
             self.layers()
         except Timed:
             self.begin()
             self.layers()
+        outside.check()
         found = [*self.found.values()]
         if found and self.most == 1:
             raise found[0]
