@@ -41,6 +41,8 @@ class Machine:
         changes: the changes of the world that have not happened yet.
         on_the_way: the late commands, which may be done at any time.
         holding: the handlers that hold more than the world.
+        before: the process and the kind of the last command, if a death right after it is the
+            same as one before the current command.
         passed: the number of break points that the last effect passed.
         performed: the number of performed commands.
         answered: the number of answered commands, waits included.
@@ -52,9 +54,13 @@ class Machine:
         self.scope = scope
         self.trace = trace
         self.world = scope.setting.world()
+        if scope.recorder is not None and not scope.recorder.record(self.world):
+            scope.recorder = None
         self.interpreter = scope.setting.interpreter(self.world)
         self.handlers = self.interpreter._handlers
         self.holding = [one for one in self.handlers.values() if not holds_only(one, self.world)]
+        if self.holding:
+            scope.recorder = None
         self.now = 0.0
         self.breaks = Breaks()
         self.context = self.breaks.context()
@@ -62,6 +68,7 @@ class Machine:
         self.current: Strand = self.processes[0].root
         self.changes = scope.changes
         self.on_the_way: tuple[Any, ...] = ()
+        self.before: tuple[Process, type] | None = None
         self.passed = 0
         self.performed = 0
         self.answered = 0
@@ -98,6 +105,8 @@ class Machine:
             world = state_of(self.world, UNSEEN, places)
             if self.holding:
                 world = hash((world, state_of(self.holding, UNSEEN_HANDLERS, places)))
+            if places.repeats:
+                scope.recorder = None
         else:
             world = state_of(state(self.world), UNSEEN)
         known = tuple([process.state(timed) for process in self.processes])
@@ -165,6 +174,7 @@ class Machine:
         if kind in self.handlers:
             return True
         if kind is Together:
+            self.scope.recorder = None
             strand.now = max(self.now, strand.now)
             strand.fork(command)
             return False
@@ -205,27 +215,31 @@ class Machine:
         else:
             strand.receive(answer, failure)
 
-    def options(self) -> tuple[Option, ...]:
+    def options(self, apart: bool = False) -> tuple[Option, ...]:
+        """Return the surprises before the current command, which may stand `apart`."""
         scope, command = self.scope, self.current.command
         kind: type = command.__class__
         unhandled = kind is Pick and Pick not in self.handlers
         turns = [
             (process.number, leaf.path, process.name)
-            for process in self.processes
+            for process in ([] if apart else self.processes)
             for leaf in process.root.leaves()
             if leaf is not self.current
         ]
         late = tuple([short(one) for one in self.on_the_way])
         beside = self.beside()
         others = (self.owner.name, beside)
-        key = (kind, command.count if unhandled else 0, self.changes, late, others, *turns)
+        before = None if self.before is None or self.before[0] is not self.owner else self.before[1]
+        if scope.timed or self.owner.root.branches is not None:
+            before = None
+        key = (kind, command.count if unhandled else 0, self.changes, late, others, before, *turns)
         known = scope.interned.get(key)
         if known is None:
             made: list[Option] = []
             if unhandled:
                 made += [Occurrence("pick", one, f"picks {one}") for one in range(1, command.count)]
             elif command is not None:
-                made += scope.faults_of(kind)
+                made += scope.faults_of(kind, before)
             if command is not None or scope.again:
                 made += self.changes
             made += [
@@ -246,6 +260,7 @@ class Machine:
 
     def happen(self, option: Any) -> None:
         """Take one step: with the surprise `option`, or as usual if it is `None`."""
+        owner, kind, self.before = self.owner, self.current.command.__class__, None
         if option.__class__ is Occurrence and option.kind != "pick":
             match option.kind:
                 case "turn":
@@ -260,6 +275,8 @@ class Machine:
             self.answer(strand, at, option.place if option.__class__ is Occurrence else 0, None)
         else:
             self.perform(option)
+            if option is None or not (option.late or option.part or option.start):
+                self.before = owner, kind
 
     def turn_to(self, event: Occurrence) -> None:
         """Let another program or branch continue."""

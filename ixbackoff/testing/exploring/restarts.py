@@ -14,6 +14,7 @@ from ..._words.commands import Interpreter
 from ...durable.journal import Line
 from ...durable.performing import Performer
 from .recording import MemoryJournal
+from .states import frozen, may_change
 from .strands import Strand
 from .surprises import Start
 
@@ -90,5 +91,7 @@ class Process:
         self.root = self.started(now)
 
     def state(self, timed: bool) -> tuple[object, ...]:
-        runs = self.runs if self.recording else 0
-        return (self.root.state(timed), self.died, runs)
+        root, failure = self.root, self.root.failure
+        if root.over and not may_change(root.value):  # then it does not matter how it came there
+            return (frozen(root.value), failure and frozen(failure), root.place, self.died)
+        return (root.state(timed), self.died, self.runs if self.recording else 0)

@@ -11,6 +11,7 @@ from ..._meaning.chains import Ladder
 from ..._meaning.defaults import Defaults
 from ..._words.commands import Interpreter
 from ..._words.failures import Predicate
+from .cells import Recorder
 from .history import Occurrence, Option
 from .states import frozen
 from .surprises import Faults, Surprise
@@ -35,6 +36,7 @@ class Scope:
     """The arguments of `Model.explore`, and values derived from them.
 
     Once a program has asked for the time, the search is `timed`: the time is a part of each state.
+    With a `recorder`, a search leaves a program only before a command that shares a cell.
     """
 
     setting: Setting
@@ -47,6 +49,7 @@ class Scope:
     timed: bool = False
     changes: tuple[Occurrence, ...] = ()
     durable: bool = False
+    recorder: Recorder | None = None
     interned: dict[object, tuple[Option, ...]] = field(
         default_factory=dict[object, tuple[Option, ...]]
     )
@@ -69,8 +72,15 @@ class Scope:
             return [surprise for some in self.faults.values() for surprise in some]
         return [*self.faults]
 
-    def faults_of(self, kind: type) -> Sequence[Surprise]:
-        """Return the surprises of a kind of command, or those of its nearest base class."""
+    def faults_of(self, kind: type, before: type | None = None) -> Sequence[Surprise]:
+        """Return the surprises of a kind of command, or those of its nearest base class.
+
+        A death before it is left out if it is the same as the death after the command `before`.
+        """
+        if before is not None:
+            same = {surprise.start for surprise in self.faults_of(before) if surprise.effect}
+            same -= {None, "durably"}
+            return [one for one in self.faults_of(kind) if one.effect or one.start not in same]
         if not isinstance(self.faults, Mapping):
             return self.faults
         for base in kind.__mro__:

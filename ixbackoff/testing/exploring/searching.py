@@ -7,7 +7,8 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from ..._words.commands import Misuse
-from .history import Broken, Explored, History, Option, short
+from .cells import Recorder
+from .history import Broken, Explored, History, Occurrence, Option, short
 from .machines import Machine
 from .outside import Outside
 from .printing import broken, reason_of
@@ -24,6 +25,12 @@ EVERY = 1.0
 """The seconds between two reports of the progress."""
 
 TRIES = 10
+
+RESTARTS = 5
+"""The number of times that a search begins again because programs share cells unexpectedly."""
+
+WORLD = -1
+"""The number that stands for changes and late commands, beside the numbers of programs."""
 
 
 class Progress(NamedTuple):
@@ -58,8 +65,8 @@ class BranchPoint(NamedTuple):
 Layer = list[tuple[History, list[BranchPoint]]]
 
 
-class Timed(Exception):
-    """A signal to search again with the time in the states, because a program asks for it."""
+class Again(Exception):
+    """A signal to search again: a program asks for the time, or shares cells unexpectedly."""
 
 
 class SearchWalk(Walk):
@@ -71,12 +78,16 @@ class SearchWalk(Walk):
         self.check = check
         self.deeper = deeper
         self.places: list[BranchPoint] = []
+        self.command = 0  # the hash of the current command
 
     def arrive(self, machine: Machine, step: int) -> bool:
         merge = self.scope.merge
         key = machine.key() if merge else 0
+        recorder = self.scope.recorder
+        if self.deeper or step == self.last or recorder is not None:
+            self.command = hash(frozen(machine.current.command))
         if step == self.last:
-            if self.checked(machine, key) != self.check:
+            if hash((key, self.command)) != self.check:
                 raise diverged(self.scope, self.history, machine)
             machine.watches = True
             return True
@@ -86,21 +97,48 @@ class SearchWalk(Walk):
             self.search.seen.add(key)
         else:
             self.search.unmerged += 1
-        if self.deeper and (options := machine.options()):
-            self.places.append(BranchPoint(step, options, self.checked(machine, key)))
+        if self.deeper:
+            user = machine.owner.number
+            apart = recorder is not None and recorder.apart(user, self.command)
+            if options := machine.options(apart):
+                self.places.append(BranchPoint(step, options, hash((key, self.command))))
         return True
 
     def act(self, machine: Machine, step: int | None, option: Option | None) -> None:
-        if step is None or step <= self.last or not self.deeper:
+        if step is None or step < self.last:
             machine.happen(option)
             return
         command, place = machine.current.command, self.places[-1] if self.places else None
-        machine.happen(option)
+        self.happen(machine, option)
         if machine.passed and place is not None and place.step == step:
             kind: type = command.__class__
             parts = range(1, machine.passed + 1)
             options = tuple([one for part in parts for one in self.scope.in_part(kind, part)])
             self.places.append(BranchPoint(step, options, place.check))
+
+    def happen(self, machine: Machine, option: Option | None) -> None:
+        """Take a step, and note the cells that it touches."""
+        scope, recorder = self.scope, self.scope.recorder
+        if recorder is None:
+            machine.happen(option)
+            return
+        alone = isinstance(option, Occurrence) and option.kind != "pick"
+        user, command = (WORLD, 0) if alone else (machine.owner.number, self.command)
+        recorder.touched.clear()
+        try:
+            machine.happen(option)
+        finally:
+            if not recorder.note(user, command):
+                scope.recorder = None
+
+    def check_always(self, machine: Machine) -> None:
+        recorder = self.scope.recorder
+        if recorder is None:
+            super().check_always(machine)
+            return
+        recorder.touched.clear()
+        super().check_always(machine)
+        recorder.see()
 
     def over(self, machine: Machine) -> bool:
         super().over(machine)
@@ -110,9 +148,6 @@ class SearchWalk(Walk):
         known = key in self.search.ends
         self.search.ends.add(key)
         return not known
-
-    def checked(self, machine: Machine, key: int) -> int:
-        return hash((key, frozen(machine.current.command)))
 
 
 class Search:
@@ -147,16 +182,23 @@ class Search:
 
     def run(self) -> Explored:
         """Search; raise the first failure, or an ExceptionGroup if `most` is above 1."""
-        setting = self.scope.setting
+        scope, setting = self.scope, self.scope.setting
         world = setting.world()
         handlers = setting.interpreter(world)._handlers.values()
         model = (setting.world, setting.interpreter, setting.forgets, *setting.changes.values())
-        outside = Outside(world, [*model, *handlers], [setting.always, self.scope.at_end])
-        try:
-            self.layers()
-        except Timed:
-            self.begin()
-            self.layers()
+        outside = Outside(world, [*model, *handlers], [setting.always, scope.at_end])
+        restarts = 0
+        if setting.state is None and scope.merge and len(scope.programs) > 1:
+            scope.recorder = Recorder()
+        while True:
+            try:
+                self.layers()
+                break
+            except Again:
+                restarts += 1
+                if restarts > RESTARTS:
+                    scope.recorder = None
+                self.begin()
         outside.check()
         found = [*self.found.values()]
         if found and self.most == 1:
@@ -168,6 +210,12 @@ class Search:
     def layers(self) -> None:
         """Run the history without surprises, then those with one, and so on."""
         layer: Layer = []
+        recorder = self.scope.recorder
+        if recorder is not None and not recorder.touches:
+            self.explore(History(), 0, deeper=False)  # so that the usual cells are known
+            raise Again
+        if recorder is not None:
+            recorder.grown = False
         for depth in range(self.surprises + 1):
             deeper = depth < self.surprises
             longer: Layer = []
@@ -183,7 +231,7 @@ class Search:
 
     def explore(self, history: History, check: int, deeper: bool) -> list[BranchPoint]:
         self.histories += 1
-        timed = self.scope.timed
+        scope, timed, recorder = self.scope, self.scope.timed, self.scope.recorder
         walk = SearchWalk(self, history, check, deeper)
         try:
             walk.run()
@@ -191,12 +239,18 @@ class Search:
             if reason_of(wrong) not in self.found:
                 made = broken(self.scope, history, wrong, self.histories)
                 self.found[made.reason] = made
+            if self.most > 1:  # behind this failure other orders may fail otherwise
+                scope.recorder = None
         finally:
             if walk.machine is not None:
                 self.commands += walk.machine.performed
                 walk.machine.end()
-        if self.scope.timed and not timed and self.scope.merge:
-            raise Timed
+        if scope.timed:
+            scope.recorder = None
+        if (scope.timed and not timed and scope.merge) or (
+            recorder is not None and (scope.recorder is None or recorder.grown)
+        ):
+            raise Again
         return walk.places
 
     def report(self, depth: int) -> None:
