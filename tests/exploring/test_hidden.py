@@ -109,7 +109,10 @@ def noted(_: Charge, charges: list[int]) -> None:
 
 class InADefault(NoField):
     def interpreter(self) -> Interpreter[Charge]:
-        return Charge.handled_by(lambda command, charges=[]: noted(command, charges))  # noqa: B006
+        def charge(command: Charge, charges: list[int] = []) -> None:  # noqa: B006
+            noted(command, charges)
+
+        return Charge.handled_by(charge)
 
 
 class InAPartial(NoField):
@@ -163,7 +166,7 @@ class InTheModule(NoField):
 
 class InAGlobal(NoField):
     def charge(self, _: Charge) -> None:
-        global NUMBER  # noqa: PLW0603
+        global NUMBER
         NUMBER += 1
         fine(NUMBER)
 

@@ -60,9 +60,7 @@ class Cells(dict[Any, Any]):
         self.name = name
         self.touched = touched
 
-    @property
-    def __class__(self) -> Any:
-        return dict
+    __class__: Any = property(lambda _: dict)
 
     def __reduce_ex__(self, _: Any) -> Any:
         return (dict, ({**self},))
@@ -111,7 +109,7 @@ class Recorder:
         touches: the touches of each command, by its program and the hash of the command.
         shared: the cells that several users touch, where the order may matter.
         seen: the touches of `always`.
-        grown: whether a cell has become shared.
+        grown: whether a cell has become shared, or a known command touches one unexpectedly.
     """
 
     def __init__(self) -> None:
@@ -125,10 +123,10 @@ class Recorder:
 
     def record(self, world: Any) -> bool:
         """Record the accesses to a fresh world from now on; return false if that is impossible."""
-        kind = type(world)
+        kind: type = world.__class__
         if not is_plain(kind):
             return False
-        space = getattr(world, "__dict__", {})
+        space: dict[str, Any] = getattr(world, "__dict__", {})
         for name in space:
             if type(space[name]) is dict and getrefcount(space[name]) == ALONE:
                 space[name] = Cells(name, self.touched, space[name])
@@ -142,31 +140,36 @@ class Recorder:
 
     def note(self, user: int, command: int) -> bool:
         """Note the touches of an event; return false if its cells cannot be told apart."""
-        known = self.touches.setdefault((user, command), set())
-        if not self.touched <= known:
-            known |= self.touched
-            self.use(user, known)
-        return EVERYTHING not in known
+        known = self.touches.get((user, command))
+        if known is None or not self.touched <= known:
+            held = self.touches.setdefault((user, command), set())
+            self.use(user, held, self.touched - held, expected=known is None)
+        return EVERYTHING not in self.touched
 
     def see(self) -> None:
         """Note the touches of `always`."""
         if not self.touched <= self.seen:
             self.seen |= self.touched
             for (user, _), known in self.touches.items():
-                self.use(user, known)
+                self.use(user, known, set(), expected=False)
 
-    def use(self, user: int, known: set[Touch]) -> None:
-        """Note the user of cells; one cell more if `always` may see a change."""
-        if any(conflict({one[2], other[2]}) for one in known for other in self.seen
-               if one[:2] == other[:2]):
+    def use(self, user: int, known: set[Touch], added: set[Touch], expected: bool) -> None:
+        """Add touches to those of a command; a write that `always` may see has one cell more."""
+        known |= added
+        if VISIBLE not in known and any(
+            conflict({one[2], other[2]})
+            for one in known
+            for other in self.seen
+            if one[:2] == other[:2]
+        ):
             known.add(VISIBLE)
-        for name, key, manner in known:
-            cell = (name, key)
-            users = self.users.setdefault(cell, {})
+            added = {*added, VISIBLE}
+        for name, key, manner in added:
+            users = self.users.setdefault((name, key), {})
             users.setdefault(user, set()).add(manner)
-            if cell not in self.shared and len(users) > 1 and conflict(set().union(*users.values())):
-                self.shared.add(cell)
-                self.grown = True
+            if len(users) > 1 and conflict({one for some in users.values() for one in some}):
+                self.grown = self.grown or not expected or (name, key) not in self.shared
+                self.shared.add((name, key))
 
     def apart(self, user: int, command: int) -> bool:
         """Return whether a command shares no cell, as far as is known."""
@@ -178,33 +181,31 @@ def conflict(manners: set[str]) -> bool:
     return WRITE in manners or {SCAN, ADD} <= manners
 
 
-def recording(kind: type[Any], touched: set[Touch]) -> type[Any]:
+def recording(given: type, touched: set[Touch]) -> type:
     """Make a class of the same worlds that records the attributes that handlers use."""
+    kind: Any = given
     methods = {name for name in dir(kind) if isinstance(getattr_static(kind, name), METHODS)}
     usual = {name for name in dir(kind) if name.startswith("__")} - {"__dict__"} | methods
 
-    def get(self: Any, name: str) -> Any:
+    def get(self: object, name: str) -> Any:
         if name in usual:
             return kind.__getattribute__(self, name)
         touched.add(EVERYTHING if name == "__dict__" else (name, WHOLE, READ))
-        value = kind.__getattribute__(self, name)
+        value: Any = kind.__getattribute__(self, name)
         if (type(value) is not Cells or value.name != name) and may_change(value):
             touched.add((name, WHOLE, WRITE))
         return value
 
-    def put(self: Any, name: str, value: Any) -> None:
-        touched.add(EVERYTHING if name in usual else (name, WHOLE, WRITE))
-        kind.__setattr__(self, name, value)
+    def changing(name: str) -> Callable[..., Any]:
+        def change(self: object, one: Any, *rest: Any) -> Any:
+            whole = one in usual or name == "__reduce_ex__"
+            touched.add(EVERYTHING if whole else (one, WHOLE, WRITE))
+            return getattr(kind, name)(self, one, *rest)
 
-    def delete(self: Any, name: str) -> None:
-        touched.add((name, WHOLE, WRITE))
-        kind.__delattr__(self, name)
+        return change
 
-    def reduce(self: Any, protocol: Any) -> Any:
-        touched.add(EVERYTHING)
-        return kind.__reduce_ex__(self, protocol)
-
-    space = {"__getattribute__": get, "__setattr__": put, "__delattr__": delete}
-    same = {"__slots__": (), "__class__": property(lambda _: kind), "__reduce_ex__": reduce}
-    made: type[Any] = type(kind)(kind.__name__, (kind,), {**space, **same})
+    space: dict[str, Any] = {"__slots__": (), "__class__": property(lambda _: kind)}
+    for name in ("__setattr__", "__delattr__", "__reduce_ex__"):
+        space[name] = changing(name)
+    made: type = kind.__class__(kind.__name__, (kind,), space | {"__getattribute__": get})
     return made

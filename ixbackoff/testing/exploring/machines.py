@@ -13,7 +13,7 @@ from ...durable.journal import CURRENT, CurrentCommand
 from .breaking import Breaks, Broke
 from .history import Occurrence, Option, short
 from .outside import holds_only
-from .restarts import Process
+from .processes import Process
 from .scope import Scope
 from .states import ATOMS, Places, frozen, may_change, state_of
 from .strands import Strand, time_of

@@ -128,7 +128,7 @@ class SearchWalk(Walk):
         try:
             machine.happen(option)
         finally:
-            if not recorder.note(user, command):
+            if (recorder.touched or option is None) and not recorder.note(user, command):
                 scope.recorder = None
 
     def check_always(self, machine: Machine) -> None:
@@ -188,7 +188,8 @@ class Search:
         model = (setting.world, setting.interpreter, setting.forgets, *setting.changes.values())
         outside = Outside(world, [*model, *handlers], [setting.always, scope.at_end])
         restarts = 0
-        if setting.state is None and scope.merge and len(scope.programs) > 1:
+        ends = scope.again or not scope.changes  # otherwise no change comes after the last command
+        if setting.state is None and scope.merge and len(scope.programs) > 1 and ends:
             scope.recorder = Recorder()
         while True:
             try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import is_dataclass
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeAlias
@@ -18,6 +17,7 @@ from ..._words.commands import Misuse
 from ..._words.values import slots_of
 
 __tracebackhide__ = True
+
 
 class Places(dict[int, tuple[int, Any]]):
     """The numbers of frozen objects by their `id`; `repeats` if one was in two places."""
@@ -140,7 +140,7 @@ def of_fields(kind: type, content: Freezer | None = None) -> Freezer:
     def of_attributes(value: Any, memo: Memo) -> Any:
         held = [kind, *[frozen(getattr(value, name, UNSET), memo) for name in names]]
         if has_dict:
-            space = vars(value)
+            space: dict[str, Any] = vars(value)
             held += [frozenset(zip(space, [frozen(one, memo) for one in space.values()]))]
         if content is not None:
             held.append(content(value, memo))
@@ -239,11 +239,13 @@ def freezer_of(kind: type[Any]) -> Freezer:
         return itself
     for base, content in CONTENTS.items():
         if issubclass(kind, base):
-            return once(of_fields(kind, content)) if kind.__dictoffset__ or slots_in(kind) else content
+            return (
+                once(of_fields(kind, content)) if kind.__dictoffset__ or slots_in(kind) else content
+            )
     plain = is_plain(kind)
     freezer = of_fields(kind) if plain else of_reduced
-    immutable = plain and is_dataclass(kind) and kind.__dataclass_params__.frozen
-    return freezer if immutable else once(freezer)
+    parameters: Any = getattr(kind, "__dataclass_params__", None)
+    return freezer if plain and parameters and parameters.frozen else once(freezer)
 
 
 def is_plain(kind: type) -> bool:

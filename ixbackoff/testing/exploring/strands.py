@@ -7,10 +7,11 @@ from contextvars import Context
 from pathlib import PurePath
 from typing import Any, Protocol, TypeAlias
 
+from ..._meaning.steps import ResumeStep
 from ..._running.together import Aborted, passes
 from ..._words.commands import Misuse, Stream
 from ..._words.verdicts import asked_for
-from ..._words.vocabulary import Together
+from ..._words.vocabulary import Delay, Together
 from ...durable.journal import Line
 from ...durable.performing import Performer
 from .recording import MemoryJournal
@@ -25,6 +26,7 @@ class Owner(Protocol):
     journal: MemoryJournal
     performer: Performer | None
     recording: bool
+    retries: type | None
     late: tuple[Any, ...]
 
 
@@ -39,6 +41,9 @@ class Strand:
         now: its seconds of virtual time.
         line: its place in the journal.
         key: the hash of all answers so far.
+        known: the hash of those that the program still knows, if it only retries one effect.
+        before: `known` before the failure of the current try, if that was the last answer.
+        waited: the last wait with its rung. failed: whether a command of the current try failed.
         command: its current command, if it has begun and is not over.
         pending: an answer and a failure that arrive at `now`, or `None`.
         branches: the branches of its current `all_of`, or `None`.
@@ -57,7 +62,10 @@ class Strand:
         self.path: tuple[int, ...] = ()
         self.now = 0.0
         self.key = owner.journal.keys.get(line.path, 0)
-        self.begun = self.over = False
+        self.known = 0
+        self.before: int | None = None
+        self.waited: tuple[float, int] | None = None
+        self.failed = self.begun = self.over = False
         self.command: Any = None
         self.pending: tuple[Any, BaseException | None] | None = None
         self.branches: list[Strand] | None = None
@@ -103,13 +111,36 @@ class Strand:
                 f"The answer to {self.command!r} cannot be compared, so answer with plain data: "
                 f"{error}"
             ) from None
-        self.key = hash((self.key, *line.times, known, failure and frozen(failure)))
+        outcome = hash((*line.times, known, failure and frozen(failure)))
+        self.key = hash((self.key, outcome))
+        if owner.retries is not None:
+            self.remember(outcome, failure is not None, owner.retries)
         if owner.recording:
             owner.journal.record(line, self.command, answer, failure)
             owner.journal.keys[line.path] = self.key
         if owner.performer is None:
             line.next()
         self.advance(answer, failure)
+
+    def remember(self, outcome: int, failed: bool, retries: type) -> None:
+        """Note an outcome in `known`, or forget the try that has failed.
+
+        The next try of `.retry` knows its wait and its rung, that of `.resume` the answers before
+        its failure, too: if the try recovered from none, these are in `before`.
+        """
+        command, before = self.command, self.before
+        if command.__class__ is not Delay:
+            self.before = self.known if failed and not self.failed else None
+            self.failed = self.failed or failed
+            self.known = hash((self.known, outcome))
+            return
+        self.before, self.failed = None, False
+        if retries is not ResumeStep or before is not None:
+            self.known, self.waited = before or 0, (command.seconds, command.rung)
+            if retries is not ResumeStep:
+                self.known = 0
+        else:
+            self.known = hash((self.known, outcome))
 
     def deliver(self) -> None:
         if self.pending is not None:
@@ -204,6 +235,8 @@ class Strand:
         known: tuple[Any, ...] = (self.key, self.over, *self.line.times)
         if timed:
             known += (self.now,)
+        elif self.owner.retries is not None and self.parent is None:
+            known = (self.known, self.waited, self.before, self.failed, self.over)
         if self.owner.recording:
             known += (self.line.again,)
         if self.pending is not None:

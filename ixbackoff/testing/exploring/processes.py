@@ -1,4 +1,4 @@
-"""Processes, each of which runs one program, may die, and may be started again."""
+"""`Process`: one program that runs, may die, and may be started again."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from contextvars import Context
 from random import Random
 from typing import Any
 
-from ..._meaning.chains import Ladder
+from ..._meaning.chains import Ladder, Step
 from ..._meaning.defaults import Defaults
 from ..._meaning.runs import ProgramRun
 from ..._meaning.semantics import unrolled
+from ..._meaning.steps import RetryStep
 from ..._words.commands import Interpreter
 from ...durable.journal import Line
 from ...durable.performing import Performer
@@ -31,6 +32,7 @@ class Process:
 
     Attributes:
         recording: whether it may be started durably.
+        retries: the class of the step of a program that only retries an effect, or `None`.
         runs: the number of times that it was started anew.
         died: whether it has died for good.
         late: the commands of hedges that were given up, which may still be done.
@@ -54,6 +56,8 @@ class Process:
         self.interpreter = interpreter
         self.context = context
         self.recording = recording
+        only = program.steps()[0].__class__ if len(program.steps()) == 1 else Step
+        self.retries: type | None = only if issubclass(only, RetryStep) and not recording else None
         self.runs = 0
         self.died = False
         self.late: tuple[Any, ...] = ()
