@@ -23,6 +23,8 @@ FAILURES = [*["NotReady"] * 6, *["Throttled"] * 6, "KeyError", "KeyError", "KeyE
 OVER = ["Misuse", "KeyboardInterrupt"]
 PATIENCE = 60
 """On a ladder without end later commands are well and later waits fail, or it would go on."""
+LONGEST = 1000
+"""No run does more; a library that is wrong may never end."""
 
 
 class World(NamedTuple):
@@ -152,7 +154,7 @@ def real(case: Case) -> Done:
     answer: Any = None
     error: BaseException | None = None
     try:
-        while True:
+        while len(trace) < LONGEST:
             command = stream.send(answer) if error is None else stream.throw(error)
             answer = error = None
             if isinstance(command, Delay):
@@ -174,6 +176,7 @@ def real(case: Case) -> Done:
         return Done(("well", end.value), trace, run.tries)
     except BaseException as failure:
         return Done(type(failure).__name__, trace, run.tries)
+    return Done("no end", trace, run.tries)
 
 
 def difference(case: Case, rules: type[calculus.Run] = calculus.Run) -> str:

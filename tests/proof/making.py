@@ -183,8 +183,16 @@ class Maker:
     def effect(self, depth: int = 2) -> Both:
         """A command, a chain, or do-notation."""
         kind = self.random.random()
-        if depth == 0 or kind < 0.4:
+        if depth == 0 or kind < 0.35:
             return self.command()
+        if kind < 0.45:
+            x = self.effect(depth - 1)
+            if self.chance(0.5):
+                return Both(calculus.then_attempt(x.model, odd_or_fails), do(x.real).expect(is_odd))
+            g = self.function(self.value)
+            return Both(
+                calculus.then_attempt(x.model, lambda a: Ended(g.model(a))), do(x.real).map(g.real)
+            )
         if kind < 0.55:
             x, f = self.effect(depth - 1), self.function(self.effect, depth - 1)
             return Both(
@@ -220,6 +228,9 @@ class Maker:
             ),
             self.name() if self.chance(0.2) else "",
         )
+
+    def value(self) -> Both:
+        return Both(*[self.random.randrange(3)] * 2)
 
     def function(self, make: Callable[..., Both], *arguments: Any) -> Both:
         """A function that makes one of two things, or raises."""
@@ -299,10 +310,13 @@ class Maker:
                 rung,
             )
         if step == "then":
+            if self.chance(0.3):
+                x = self.effect()
+                return new(step, model, rung, lambda _: well(x.model)), real.do(x.real), rung
             f = self.function(self.effect)
             return new(step, model, rung, f.model), real.then(f.real), rung
         if step == "map":
-            f = self.function(lambda: Both(*[self.random.randrange(3)] * 2))
+            f = self.function(self.value)
             return new(step, model, rung, f.model), real.map(f.real), rung
         if step in ("join", "or_join"):
             q, end = self.program(rung, depth - 1, endless)
@@ -328,6 +342,11 @@ class Maker:
 
 def is_odd(value: Any) -> bool:
     return isinstance(value, int) and value % 2 == 1
+
+
+def odd_or_fails(value: Any) -> calculus.Attempt:
+    """The rule of `.expect(is_odd)`."""
+    return Ended(well(value) if is_odd(value) else outcome_of("NotReady"))
 
 
 def unmade(o: Outcome) -> calculus.Attempt:

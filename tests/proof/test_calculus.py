@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .calculus import Run
+from .calculus import Run, bound
 from .comparing import Case, case, difference, modelled, unplanned
 from .faults import FAULTS
 
@@ -65,6 +65,16 @@ def test_the_plan_of_the_library_is_the_proven_one(seeds: range) -> None:
         told for seed in seeds if not (one := case(seed)).world.forever and (told := unplanned(one))
     ]
     assert not differences, f"{len(differences)} of {len(seeds)}\n{differences[0]}"
+
+
+def test_the_library_knows_the_ends_of_programs_as_the_rules_do() -> None:
+    cases = [one for seed in FEW if not (one := case(seed)).world.forever]
+    assert {one.real.ends_at for one in cases} == {0, None}
+    for one in cases:
+        program, model = one.real, one.model
+        assert program.start == one.top
+        assert program.bound == bound(model)
+        assert program.ends_at in (None, bound(model))
 
 
 def test_enough_faults_are_planted() -> None:
