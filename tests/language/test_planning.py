@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from math import inf
 from typing import Any
@@ -19,6 +20,7 @@ from ixbackoff import (
     Log,
     NotReady,
     Plan,
+    Schedule,
     all_of,
     at,
     backoff,
@@ -29,6 +31,7 @@ from ixbackoff._meaning import steps as all_steps
 from ixbackoff._meaning.chains import Chain, Step, chain, longer
 from ixbackoff._meaning.counting import Commands, cost_of
 from ixbackoff._meaning.planning import PlannedRung
+from ixbackoff.schedules import Chance
 from ixbackoff.testing import Virtual, always
 
 from ..support.ways.programs import Ask
@@ -231,6 +234,30 @@ def test_a_plan_prints_the_time_in_all_where_it_is_known() -> None:
 def test_the_seconds_of_a_try_are_a_number(wrong: Any) -> None:
     with pytest.raises(ValueError, match=r"each=.*: give a number of seconds, 0 or more\."):
         plan(at(N2).retry(ask), each=wrong)
+
+
+def test_a_function_of_bind_may_stay_on_its_rung() -> None:
+    joined = at(N1).bind(lambda _: at(N1).do(Log("stays"))) >> at(N1).do(ask).end()
+    assert plan(joined).commands.kinds == {Ask: 1}
+
+
+class Falls(Schedule):
+    """A schedule that falls, as its own bound does."""
+
+    __slots__ = ()
+
+    def begin(self, chance: Chance | None = None) -> Callable[[int], float]:  # noqa: ARG002
+        return self.longest
+
+    def longest(self, k: int) -> float:
+        return float(8 >> k)
+
+
+def test_a_plan_counts_on_the_floor_of_a_run() -> None:
+    world = Virtual(Ask.handled_by(always(NotReady())))
+    with pytest.raises(NotReady):
+        at(N3).retry(ask).run(world.interpreter, schedule=Falls())
+    assert plan(at(N3).retry(ask), Falls()).seconds == sum(world.waits) == 24
 
 
 class NapStep(Step):

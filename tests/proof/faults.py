@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .calculus import (
     Act,
     Attempt,
@@ -11,8 +13,10 @@ from .calculus import (
     On,
     Outcome,
     Pass,
+    Planner,
     Program,
     Run,
+    Way,
     failed,
     stay,
     well,
@@ -188,3 +192,34 @@ def anything(_: Failure) -> bool:
 
 
 FAULTS: list[type[Run]] = Run.__subclasses__()
+
+
+class ForgetsTheLastTry(Planner):
+    """A retry tries as often as it waits."""
+
+    def retried(self, w: Way) -> Way:
+        return replace(super().retried(w), tries=w.tries + w.rung)
+
+
+class PlansFromOne(Planner):
+    """The first wait is number 1."""
+
+    def longest(self, k: int) -> float:
+        return super().longest(k + 1)
+
+
+class PlansWithoutAFloor(Planner):
+    """A schedule that falls makes waits shorter."""
+
+    def longest(self, k: int) -> float:
+        return self.promised(k)
+
+
+class ForgetsTheLastWait(Planner):
+    """There is no wait on N1."""
+
+    def waited(self, w: Way, end: int) -> Way:
+        return replace(super().waited(w, min(w.rung, max(end, 1))), rung=end)
+
+
+PLANNER_FAULTS: list[type[Planner]] = Planner.__subclasses__()

@@ -277,7 +277,11 @@ class Maker:
         return [*steps, "stands"] if not endless else steps
 
     def whole(self, start: int, forever: bool) -> Both:
-        """A program that can run."""
+        """A program that can run; often only a retry, if it is on a ladder without end."""
+        if forever and self.chance(0.7):
+            model, real = calculus.Program("at", None, start), at(FOREVER)
+            step = self.random.choice(["retry", "resume", "retry_with"])
+            return Both(*self.stepped(step, model, real, start, 0, forever)[:2])
         (model, real), rung = self.program(start, DEEPEST, forever)
         if rung == 0:
             return Both(model, real)
@@ -295,7 +299,8 @@ class Maker:
             grown = getattr(real, step)(**said)
             return new(step, model, rung - 1, on=chosen(kinds)), grown, rung - 1
         if step in ("retry", "resume", "retry_with"):
-            x = self.function(self.effect) if step == "retry_with" else self.effect()
+            deep = 3 if step == "resume" else 2  # a failure between two answers
+            x = self.function(self.effect) if step == "retry_with" else self.effect(deep)
             grown = getattr(real, step)(x.real, **given(on))
             return new(step, model, 0, x.model, chosen(kinds)), grown, 0
         if step == "end":
