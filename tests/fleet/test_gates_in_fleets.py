@@ -36,7 +36,6 @@ from ixbackoff import (
 from ixbackoff.fleet import BoundedQueue, instantly, simulate, simulate_many
 
 SEEDS = range(8)  # of the 40 of the tables
-FEW = range(3)  # of those of long simulations
 
 
 class Fail(Command[None]):
@@ -118,20 +117,18 @@ class TestTables:
         assert max(row["in vain, %"] for row in rows) <= 16
         assert min(row["succeed/s"] for row in rows) >= 9.7
 
-    @pytest.mark.parametrize(
-        ("load", "seed", "least"), [(1.2, 0, 70), (1.2, 1, 70), (4, 0, 75), (8, 1, 75)]
-    )
+    @pytest.mark.parametrize(("load", "least"), [(1.2, 70), (4, 75), (8, 75)])
     def test_under_overload_a_throttle_leaves_three_quarters(
-        self, load: float, seed: int, least: float
+        self, load: float, least: float
     ) -> None:
-        assert well(overload(Guards(Throttle), load, seed)) >= least
+        assert min(well(overload(Guards(Throttle), load, seed)) for seed in range(2)) >= least
 
     def test_under_overload_neither_ladders_nor_a_budget_help(self) -> None:
         for guards in (Guards(), Guards(budget=partial(RetryBudget, 10))):
             assert well(overload(guards, 4, seed=0)) == 0
 
     def test_after_an_outage_runs_succeed_at_once(self) -> None:
-        outcomes = [recovery(Guards(Throttle), seed) for seed in FEW]
+        outcomes = [recovery(Guards(Throttle), seed) for seed in SEEDS]
         assert max(map(recovered, outcomes)) <= 20
         assert max(outcome.rate(lambda one: one.asked, 70, 120) for outcome in outcomes) <= 5
 
