@@ -1,21 +1,7 @@
-"""The cells of a world, which are its attributes and the keys of its dicts, and their users.
+"""The cells of a world, its attributes and the keys of its dicts; which commands share one.
 
-Two commands that share no cell reach the same state in both orders. So a search leaves a program
-only before a *shared* command: one that touches a cell which another program, a late command or a
-change touches as well, if one of them may write it. Why that loses nothing:
-
-1. Take a history that leaves program A before `a`, a command that is not shared. No event up to
-   A's next turn touches a cell of `a`, so `a` can be moved before the turn: each program gets the
-   same answers, the world ends the same, and no surprise is added. The handler cannot read more
-   than it did: up to its first cell that is shared, it runs as before.
-2. Repeated, that leads to a history that leaves programs only before shared commands. The search
-   runs all of these, so it sees the cells of each command; if a cell is shared that was not before,
-   the search begins again.
-3. `always` sees the worlds in between: a command that writes a cell which it reads writes, as far
-   as this argument goes, one further cell.
-
-Where cells cannot be told apart all orders are tried: two names for one object, handlers that hold
-more than the world, programs that ask for the time or have branches, and `state=`.
+A search leaves a program only before a command that shares a cell. The page on exploring says why
+nothing is lost by that, and when all orders are tried.
 """
 
 from __future__ import annotations
@@ -30,95 +16,94 @@ from .states import is_plain, may_change
 
 __tracebackhide__ = True
 
-Touch = tuple[str, Any, str]
-"""The attribute of a world, the key in its dict or `WHOLE`, and the manner of the access."""
-
-Cell = tuple[str, Any]
+Touch = tuple[str, Any, bool]
+"""The attribute of a world, the key in its dict or `WHOLE`, and whether it may be written."""
 
 WHOLE = object()
-
-READ, WRITE, SCAN, ADD = "read", "write", "scan", "add"
-"""A dict is scanned as a whole, and a key is added to it: adding two keys commutes."""
-
-EVERYTHING: Touch = ("", WHOLE, WRITE)
-VISIBLE: Touch = ("", "always", WRITE)
-
-METHODS = (FunctionType, staticmethod, classmethod, property)
+EVERYTHING: Touch = ("", WHOLE, True)
+VISIBLE: Touch = ("", "always", True)
+"""The touch of a command that writes what `always` reads: their order matters to it."""
 
 _one: dict[str, Any] = {"one": {}}
-ALONE = getrefcount(_one["one"])
-"""The number of references to an object that only one object holds."""
+ALONE = getrefcount(_one["one"])  # the number of references to an object that only one object holds
 
 
 class Cells(dict[Any, Any]):
     """A dict in a world, which records the keys that handlers use."""
 
     __slots__ = ("name", "touched")
-
-    def __init__(self, name: str, touched: set[Touch], items: dict[Any, Any]) -> None:
-        dict.__init__(self, items)
-        self.name = name
-        self.touched = touched
-
     __class__: Any = property(lambda _: dict)
+    name: str
+    touched: set[Touch]
 
     def __reduce_ex__(self, _: Any) -> Any:
         return (dict, ({**self},))
 
 
-def by_key(method: Callable[..., Any], manner: str) -> Callable[..., Any]:
-    def touching(self: Cells, key: Any, *rest: Any) -> Any:
-        add, name = self.touched.add, self.name
-        add((name, key, manner))
-        add((name, WHOLE, READ if manner is READ else ADD))
-        value = method(self, key, *rest)
-        if manner is READ and may_change(value):
-            add((name, key, WRITE))
-            add((name, WHOLE, ADD))
+def touching(method: Callable[..., Any], by_key: bool, writes: bool) -> Callable[..., Any]:
+    """Return a method of `dict` that records what it touches."""
+
+    def touch(self: Cells, *given: Any, **named: Any) -> Any:
+        self.touched.add((self.name, WHOLE, not by_key))
+        if by_key:
+            self.touched.add((self.name, given[0], writes))
+        value = method(self, *given, **named)
+        if by_key and may_change(value):
+            self.touched.add((self.name, given[0], True))
         return value
 
-    return touching
+    return touch
 
 
-def as_whole(method: Callable[..., Any], manner: str) -> Callable[..., Any]:
-    def touching(self: Cells, *given: Any, **named: Any) -> Any:
-        changes = manner is WRITE or any(map(may_change, dict.values(self)))
-        self.touched.add((self.name, WHOLE, WRITE if changes else SCAN))
-        return method(self, *given, **named)
+READS, WRITES = ("__getitem__", "__contains__", "get"), ("__setitem__", "__delitem__", "pop")
+UNUSED = {*vars(object), "fromkeys", "__class_getitem__"} - {"__eq__", "__ne__", "__repr__"}
+for _name in {*vars(dict)} - UNUSED:
+    _writes = _name in (*WRITES, "setdefault")
+    _touch = touching(getattr(dict, _name), _writes or _name in READS, _writes)
+    setattr(Cells, _name, _touch)
 
-    return touching
 
+def recording(given: type, touched: set[Touch]) -> type:
+    """Make a class of the same worlds that records the attributes that handlers use."""
+    kind: Any = given
+    plain = (FunctionType, staticmethod, classmethod, property)
+    methods = {name for name in dir(kind) if isinstance(getattr_static(kind, name), plain)}
+    usual = {name for name in dir(kind) if name.startswith("__")} - {"__dict__"} | methods
 
-for _name in dir(dict):
-    _method = getattr(dict, _name)
-    if _name in ("__getitem__", "__contains__", "get"):
-        setattr(Cells, _name, by_key(_method, READ))
-    elif _name in ("__setitem__", "__delitem__", "pop", "setdefault"):
-        setattr(Cells, _name, by_key(_method, WRITE))
-    elif _name in ("clear", "popitem", "update", "__ior__"):
-        setattr(Cells, _name, as_whole(_method, WRITE))
-    elif _name not in dir(object) or _name in ("__eq__", "__ne__", "__repr__"):
-        setattr(Cells, _name, as_whole(_method, SCAN))
+    def get(self: object, name: str) -> Any:
+        if name in usual:
+            return kind.__getattribute__(self, name)
+        touched.add(EVERYTHING if name == "__dict__" else (name, WHOLE, False))
+        value: Any = kind.__getattribute__(self, name)
+        if (type(value) is not Cells or value.name != name) and may_change(value):
+            touched.add((name, WHOLE, True))
+        return value
+
+    def changing(name: str) -> Callable[..., Any]:
+        def change(self: object, one: Any, *rest: Any) -> Any:
+            whole = one in usual or name == "__reduce_ex__"
+            touched.add(EVERYTHING if whole else (one, WHOLE, True))
+            return getattr(kind, name)(self, one, *rest)
+
+        return change
+
+    space: dict[str, Any] = {"__slots__": (), "__class__": property(lambda _: kind)}
+    for name in ("__setattr__", "__delattr__", "__reduce_ex__"):
+        space[name] = changing(name)
+    made: type = kind.__class__(kind.__name__, (kind,), space | {"__getattribute__": get})
+    return made
 
 
 class Recorder:
-    """The cells that each command of each program touched, and the cells that are shared.
-
-    Attributes:
-        touched: the touches since it was last cleared.
-        touches: the touches of each command, by its program and the hash of the command.
-        shared: the cells that several users touch, where the order may matter.
-        seen: the touches of `always`.
-        grown: whether a cell has become shared, or a known command touches one unexpectedly.
-    """
+    """The touches of each command, by its program and its hash; and the cells that are shared."""
 
     def __init__(self) -> None:
-        self.touched: set[Touch] = set()
+        self.touched: set[Touch] = set()  # since it was last cleared
         self.touches: dict[tuple[int, int], set[Touch]] = {}
-        self.users: dict[Cell, dict[int, set[str]]] = {}
-        self.shared: set[Cell] = set()
-        self.seen: set[Touch] = set()
-        self.grown = False
+        self.users: dict[tuple[str, Any], dict[int, bool]] = {}  # of cells; true if it may write
+        self.shared: set[tuple[str, Any]] = set()
+        self.seen: set[Touch] = set()  # by `always`
+        self.grown = False  # whether a command that stood apart may have lost that
         self.kinds: dict[type, type] = {}
 
     def record(self, world: Any) -> bool:
@@ -129,7 +114,9 @@ class Recorder:
         space: dict[str, Any] = getattr(world, "__dict__", {})
         for name in space:
             if type(space[name]) is dict and getrefcount(space[name]) == ALONE:
-                space[name] = Cells(name, self.touched, space[name])
+                cells = Cells(space[name])
+                cells.name, cells.touched = name, self.touched
+                space[name] = cells
         try:
             if kind not in self.kinds:
                 self.kinds[kind] = recording(kind, self.touched)
@@ -154,20 +141,17 @@ class Recorder:
                 self.use(user, known, set(), expected=False)
 
     def use(self, user: int, known: set[Touch], added: set[Touch], expected: bool) -> None:
-        """Add touches to those of a command; a write that `always` may see has one cell more."""
+        """Add touches to the known ones of a command."""
         known |= added
         if VISIBLE not in known and any(
-            conflict({one[2], other[2]})
-            for one in known
-            for other in self.seen
-            if one[:2] == other[:2]
+            one[:2] == other[:2] and (one[2] or other[2]) for one in known for other in self.seen
         ):
             known.add(VISIBLE)
             added = {*added, VISIBLE}
-        for name, key, manner in added:
+        for name, key, writes in added:
             users = self.users.setdefault((name, key), {})
-            users.setdefault(user, set()).add(manner)
-            if len(users) > 1 and conflict({one for some in users.values() for one in some}):
+            users[user] = writes or users.get(user, False)
+            if len(users) > 1 and any(users.values()):
                 self.grown = self.grown or not expected or (name, key) not in self.shared
                 self.shared.add((name, key))
 
@@ -175,37 +159,3 @@ class Recorder:
         """Return whether a command shares no cell, as far as is known."""
         known = self.touches.get((user, command))
         return known is not None and not any(one[:2] in self.shared for one in known)
-
-
-def conflict(manners: set[str]) -> bool:
-    return WRITE in manners or {SCAN, ADD} <= manners
-
-
-def recording(given: type, touched: set[Touch]) -> type:
-    """Make a class of the same worlds that records the attributes that handlers use."""
-    kind: Any = given
-    methods = {name for name in dir(kind) if isinstance(getattr_static(kind, name), METHODS)}
-    usual = {name for name in dir(kind) if name.startswith("__")} - {"__dict__"} | methods
-
-    def get(self: object, name: str) -> Any:
-        if name in usual:
-            return kind.__getattribute__(self, name)
-        touched.add(EVERYTHING if name == "__dict__" else (name, WHOLE, READ))
-        value: Any = kind.__getattribute__(self, name)
-        if (type(value) is not Cells or value.name != name) and may_change(value):
-            touched.add((name, WHOLE, WRITE))
-        return value
-
-    def changing(name: str) -> Callable[..., Any]:
-        def change(self: object, one: Any, *rest: Any) -> Any:
-            whole = one in usual or name == "__reduce_ex__"
-            touched.add(EVERYTHING if whole else (one, WHOLE, WRITE))
-            return getattr(kind, name)(self, one, *rest)
-
-        return change
-
-    space: dict[str, Any] = {"__slots__": (), "__class__": property(lambda _: kind)}
-    for name in ("__setattr__", "__delattr__", "__reduce_ex__"):
-        space[name] = changing(name)
-    made: type = kind.__class__(kind.__name__, (kind,), space | {"__getattribute__": get})
-    return made

@@ -24,56 +24,39 @@ __tracebackhide__ = True
 STANDARD = frozenset({Delay, Log, Now, Passage, Pick, Throw, Together})
 """The commands that need no handler in a model."""
 
-LONGEST = 10_000
-"""The greatest number of commands in one history, waits included."""
+LONGEST = 10_000  # the greatest number of commands in one history, waits included
 
 UNSEEN = "The world cannot be compared, so give state=, a function from it to plain data"
 UNSEEN_HANDLERS = "A handler holds something that cannot be compared: keep it in the world"
 
 
 class Machine:
-    """The run of one history: a fresh world, and the processes in it.
-
-    Attributes:
-        trace: a list for the performed commands, if they are wanted.
-        now: the seconds of virtual time; they only grow.
-        current: the strand whose turn it is.
-        changes: the changes of the world that have not happened yet.
-        on_the_way: the late commands, which may be done at any time.
-        holding: the handlers that hold more than the world.
-        before: the process and the kind of the last command, if a death right after it is the
-            same as one before the current command.
-        passed: the number of break points that the last effect passed.
-        performed: the number of performed commands.
-        answered: the number of answered commands, waits included.
-        watches: whether the machine checks that answers do not change afterwards.
-        answers: the commands with their answers, as far as an answer may change.
-    """
+    """The run of one history: a fresh world, and the processes in it."""
 
     def __init__(self, scope: Scope, trace: list[Performed] | None = None) -> None:
         self.scope = scope
-        self.trace = trace
+        self.trace = trace  # a list for the performed commands, if they are wanted
         self.world = scope.setting.world()
         if scope.recorder is not None and not scope.recorder.record(self.world):
             scope.recorder = None
         self.interpreter = scope.setting.interpreter(self.world)
         self.handlers = self.interpreter._handlers
+        # holding: the handlers that hold more than the world
         self.holding = [one for one in self.handlers.values() if not holds_only(one, self.world)]
         if self.holding:
             scope.recorder = None
-        self.now = 0.0
+        self.now = 0.0  # the seconds of virtual time; they only grow
         self.breaks = Breaks()
         self.context = self.breaks.context()
         self.processes = [self.process(number) for number in range(len(scope.programs))]
-        self.current: Strand = self.processes[0].root
-        self.changes = scope.changes
-        self.on_the_way: tuple[Any, ...] = ()
-        self.before: tuple[Process, type] | None = None
-        self.passed = 0
-        self.performed = 0
-        self.answered = 0
-        self.watches = False
-        self.answers: list[tuple[Any, Any]] = []
+        self.current: Strand = self.processes[0].root  # the strand whose turn it is
+        self.changes = scope.changes  # the changes of the world that have not happened yet
+        self.on_the_way: tuple[Any, ...] = ()  # the late commands, which may be done at any time
+        self.passed = 0  # the number of break points that the last effect passed
+        self.performed = 0  # the number of performed commands
+        self.answered = 0  # the number of answered commands, waits included
+        self.watches = False  # whether the machine checks that answers do not change afterwards
+        self.answers: list[tuple[Any, Any]] = []  # of commands, if they may change
         for process in self.processes:  # all now, or equal worlds would be different states
             self.begin(process.root)
 
@@ -229,17 +212,14 @@ class Machine:
         late = tuple([short(one) for one in self.on_the_way])
         beside = self.beside()
         others = (self.owner.name, beside)
-        before = None if self.before is None or self.before[0] is not self.owner else self.before[1]
-        if scope.timed or self.owner.root.branches is not None:
-            before = None
-        key = (kind, command.count if unhandled else 0, self.changes, late, others, before, *turns)
+        key = (kind, command.count if unhandled else 0, self.changes, late, others, *turns)
         known = scope.interned.get(key)
         if known is None:
             made: list[Option] = []
             if unhandled:
                 made += [Occurrence("pick", one, f"picks {one}") for one in range(1, command.count)]
             elif command is not None:
-                made += scope.faults_of(kind, before)
+                made += scope.faults_of(kind)
             if command is not None or scope.again:
                 made += self.changes
             made += [
@@ -260,7 +240,6 @@ class Machine:
 
     def happen(self, option: Any) -> None:
         """Take one step: with the surprise `option`, or as usual if it is `None`."""
-        owner, kind, self.before = self.owner, self.current.command.__class__, None
         if option.__class__ is Occurrence and option.kind != "pick":
             match option.kind:
                 case "turn":
@@ -275,8 +254,6 @@ class Machine:
             self.answer(strand, at, option.place if option.__class__ is Occurrence else 0, None)
         else:
             self.perform(option)
-            if option is None or not (option.late or option.part or option.start):
-                self.before = owner, kind
 
     def turn_to(self, event: Occurrence) -> None:
         """Let another program or branch continue."""

@@ -12,6 +12,7 @@ from ..._meaning.runs import ProgramRun
 from ..._meaning.semantics import unrolled
 from ..._meaning.steps import RetryStep
 from ..._words.commands import Interpreter
+from ..._words.rungs import ENDLESS
 from ...durable.journal import Line
 from ...durable.performing import Performer
 from .recording import MemoryJournal
@@ -21,23 +22,13 @@ from .surprises import Start
 
 __tracebackhide__ = True
 
-SEED = 7
-"""The seed of random waits, which are the same in each history."""
+SEED = 7  # the seed of random waits, which are the same in each history
 
 NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Process:
-    """A process that runs a program, and can die.
-
-    Attributes:
-        recording: whether it may be started durably.
-        retries: the class of the step of a program that only retries an effect, or `None`.
-        runs: the number of times that it was started anew.
-        died: whether it has died for good.
-        late: the commands of hedges that were given up, which may still be done.
-        performer: the performer that replays the journal, if the process resumed durably.
-    """
+    """A process that runs a program, and can die."""
 
     def __init__(
         self,
@@ -55,13 +46,15 @@ class Process:
         self.how = how
         self.interpreter = interpreter
         self.context = context
-        self.recording = recording
+        self.recording = recording  # whether it may be started durably
         only = program.steps()[0].__class__ if len(program.steps()) == 1 else Step
-        self.retries: type | None = only if issubclass(only, RetryStep) and not recording else None
-        self.runs = 0
-        self.died = False
-        self.late: tuple[Any, ...] = ()
-        self.performer: Performer | None = None
+        ends = not recording and program._start != ENDLESS
+        # retries: the class of the step of a program that only retries an effect, or `None`
+        self.retries: type | None = only if issubclass(only, RetryStep) and ends else None
+        self.runs = 0  # the number of times that it was started anew
+        self.died = False  # whether it has died for good
+        self.late: tuple[Any, ...] = ()  # commands of hedges given up, which may still be done
+        self.performer: Performer | None = None  # replays the journal of a durable process
         self.journal = MemoryJournal(self.name, now)
         self.root = self.started(now)
 

@@ -33,11 +33,7 @@ class Setting:
 
 @dataclass
 class Scope:
-    """The arguments of `Model.explore`, and values derived from them.
-
-    Once a program has asked for the time, the search is `timed`: the time is a part of each state.
-    With a `recorder`, a search leaves a program only before a command that shares a cell.
-    """
+    """The arguments of `Model.explore`, and values derived from them."""
 
     setting: Setting
     programs: Sequence[tuple[Ladder, Defaults]]
@@ -46,10 +42,10 @@ class Scope:
     may_raise: Predicate
     again: bool
     merge: bool
-    timed: bool = False
+    timed: bool = False  # whether the time is part of each state: a program has asked for it
     changes: tuple[Occurrence, ...] = ()
     durable: bool = False
-    recorder: Recorder | None = None
+    recorder: Recorder | None = None  # of the cells, if not all orders are tried
     interned: dict[object, tuple[Option, ...]] = field(
         default_factory=dict[object, tuple[Option, ...]]
     )
@@ -72,15 +68,8 @@ class Scope:
             return [surprise for some in self.faults.values() for surprise in some]
         return [*self.faults]
 
-    def faults_of(self, kind: type, before: type | None = None) -> Sequence[Surprise]:
-        """Return the surprises of a kind of command, or those of its nearest base class.
-
-        A death before it is left out if it is the same as the death after the command `before`.
-        """
-        if before is not None:
-            same = {surprise.start for surprise in self.faults_of(before) if surprise.effect}
-            same -= {None, "durably"}
-            return [one for one in self.faults_of(kind) if one.effect or one.start not in same]
+    def faults_of(self, kind: type) -> Sequence[Surprise]:
+        """Return the surprises of a kind of command, or those of its nearest base class."""
         if not isinstance(self.faults, Mapping):
             return self.faults
         for base in kind.__mro__:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import count
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -10,7 +12,7 @@ from ..._words.commands import Misuse
 from .cells import Recorder
 from .history import Broken, Explored, History, Occurrence, Option, short
 from .machines import Machine
-from .outside import Outside
+from .outside import check_unchanged, variables
 from .printing import broken, reason_of
 from .scope import Scope
 from .states import frozen
@@ -18,19 +20,12 @@ from .walking import Walk
 
 __tracebackhide__ = True
 
-OFTEN = 200
-"""The number of histories between two readings of the clock."""
+OFTEN = 200  # the number of histories between two readings of the clock
 
-EVERY = 1.0
-"""The seconds between two reports of the progress."""
+EVERY = 1.0  # the seconds between two reports of the progress
 
-TRIES = 10
-
-RESTARTS = 5
-"""The number of times that a search begins again because programs share cells unexpectedly."""
-
-WORLD = -1
-"""The number that stands for changes and late commands, beside the numbers of programs."""
+Check = tuple[int, Any]
+"""The hash of a state and the command in it: the same when a history is run again."""
 
 
 class Progress(NamedTuple):
@@ -59,7 +54,7 @@ class BranchPoint(NamedTuple):
 
     step: int
     options: tuple[Option, ...]
-    check: int  # the hash of the state, which has to be the same when the history is run again
+    check: Check
 
 
 Layer = list[tuple[History, list[BranchPoint]]]
@@ -72,7 +67,7 @@ class Again(Exception):
 class SearchWalk(Walk):
     """A walk that records the branch points after the last surprise of its history."""
 
-    def __init__(self, search: Search, history: History, check: int, deeper: bool) -> None:
+    def __init__(self, search: Search, history: History, check: Check, deeper: bool) -> None:
         super().__init__(search.scope, history)
         self.search = search
         self.check = check
@@ -83,12 +78,12 @@ class SearchWalk(Walk):
     def arrive(self, machine: Machine, step: int) -> bool:
         merge = self.scope.merge
         key = machine.key() if merge else 0
-        recorder = self.scope.recorder
-        if self.deeper or step == self.last or recorder is not None:
-            self.command = hash(frozen(machine.current.command))
+        recorder, command = self.scope.recorder, machine.current.command
+        if step == self.last or recorder is not None:
+            self.command = hash(frozen(command))
         if step == self.last:
-            if hash((key, self.command)) != self.check:
-                raise diverged(self.scope, self.history, machine)
+            if (key, self.command) != (self.check[0], hash(frozen(self.check[1]))):
+                raise diverged(self.check[1], machine.current.command)
             machine.watches = True
             return True
         if merge:
@@ -101,7 +96,7 @@ class SearchWalk(Walk):
             user = machine.owner.number
             apart = recorder is not None and recorder.apart(user, self.command)
             if options := machine.options(apart):
-                self.places.append(BranchPoint(step, options, hash((key, self.command))))
+                self.places.append(BranchPoint(step, options, (key, command)))
         return True
 
     def act(self, machine: Machine, step: int | None, option: Option | None) -> None:
@@ -117,13 +112,13 @@ class SearchWalk(Walk):
             self.places.append(BranchPoint(step, options, place.check))
 
     def happen(self, machine: Machine, option: Option | None) -> None:
-        """Take a step, and note the cells that it touches."""
+        """Take a step, and note the cells that it touches; a change has a user of its own."""
         scope, recorder = self.scope, self.scope.recorder
         if recorder is None:
             machine.happen(option)
             return
         alone = isinstance(option, Occurrence) and option.kind != "pick"
-        user, command = (WORLD, 0) if alone else (machine.owner.number, self.command)
+        user, command = (-1, 0) if alone else (machine.owner.number, self.command)
         recorder.touched.clear()
         try:
             machine.happen(option)
@@ -151,13 +146,7 @@ class SearchWalk(Walk):
 
 
 class Search:
-    """A search through all histories of a scope.
-
-    Attributes:
-        seen: the hashes of the visited states.
-        ends: the hashes of the states at the end, from which an additional run has started.
-        unmerged: the number of visited states, if they are not merged.
-    """
+    """A search through all histories of a scope."""
 
     def __init__(
         self, scope: Scope, surprises: int, most: int, progress: Callable[[Progress], object]
@@ -171,8 +160,8 @@ class Search:
 
     def begin(self) -> None:
         """Forget the results of an earlier search."""
-        self.seen: set[int] = set()
-        self.ends: set[int] = set()
+        self.seen: set[int] = set()  # the hashes of the visited states
+        self.ends: set[int] = set()  # those at the end, from which an additional run has started
         self.unmerged = self.histories = self.commands = 0
         self.found: dict[str, Broken] = {}
 
@@ -186,21 +175,18 @@ class Search:
         world = setting.world()
         handlers = setting.interpreter(world)._handlers.values()
         model = (setting.world, setting.interpreter, setting.forgets, *setting.changes.values())
-        outside = Outside(world, [*model, *handlers], [setting.always, scope.at_end])
-        restarts = 0
+        shared = [*model, *handlers], [setting.always, scope.at_end]
+        before = variables(world, *shared)
         ends = scope.again or not scope.changes  # otherwise no change comes after the last command
         if setting.state is None and scope.merge and len(scope.programs) > 1 and ends:
             scope.recorder = Recorder()
-        while True:
-            try:
+        for times in count():
+            with suppress(Again):
                 self.layers()
                 break
-            except Again:
-                restarts += 1
-                if restarts > RESTARTS:
-                    scope.recorder = None
-                self.begin()
-        outside.check()
+            scope.recorder = scope.recorder if times < 5 else None  # enough of beginning again
+            self.begin()
+        check_unchanged(before, variables(world, *shared))
         found = [*self.found.values()]
         if found and self.most == 1:
             raise found[0]
@@ -213,14 +199,16 @@ class Search:
         layer: Layer = []
         recorder = self.scope.recorder
         if recorder is not None and not recorder.touches:
-            self.explore(History(), 0, deeper=False)  # so that the usual cells are known
+            self.explore(History(), (0, None), deeper=False)  # so that the usual cells are known
+            if not any(recorder.apart(*command) for command in recorder.touches):
+                self.scope.recorder = None  # it would be in vain
             raise Again
         if recorder is not None:
             recorder.grown = False
         for depth in range(self.surprises + 1):
             deeper = depth < self.surprises
             longer: Layer = []
-            for history, check in histories(layer) if depth else [(History(), 0)]:
+            for history, check in histories(layer) if depth else [(History(), (0, None))]:
                 places = self.explore(history, check, deeper)
                 if len(self.found) == self.most:
                     return
@@ -230,7 +218,7 @@ class Search:
                     self.report(depth)
             layer = longer
 
-    def explore(self, history: History, check: int, deeper: bool) -> list[BranchPoint]:
+    def explore(self, history: History, check: Check, deeper: bool) -> list[BranchPoint]:
         self.histories += 1
         scope, timed, recorder = self.scope, self.scope.timed, self.scope.recorder
         walk = SearchWalk(self, history, check, deeper)
@@ -261,7 +249,7 @@ class Search:
             self.progress(Progress(now - self.begun, depth, self.explored))
 
 
-def histories(layer: Layer) -> Iterator[tuple[History, int]]:
+def histories(layer: Layer) -> Iterator[tuple[History, Check]]:
     """Yield the histories with one more surprise, one at a time to save memory."""
     for history, places in layer:
         for step, options, check in places:
@@ -269,31 +257,14 @@ def histories(layer: Layer) -> Iterator[tuple[History, int]]:
                 yield History((*history, (step, option))), check
 
 
-def diverged(scope: Scope, history: History, machine: Machine) -> Misuse:
+def diverged(before: object, command: object) -> Misuse:
     """Make the error of a history that runs in another way than before."""
-    step, command = history[-1][0], machine.current.command
-    before = History(history[:-1])
-    for _ in range(TRIES):
-        walk = WalkUntil(scope, before, step)
-        walk.run()
-        other = walk.command
-        if frozen(other) != frozen(command):
-            return Misuse(
-                f"After the same history a program issued {short(command)} where it had issued "
-                f"{short(other)}: read time, chance and outside state by commands."
-            )
+    if frozen(before) != frozen(command):
+        return Misuse(
+            f"After the same history a program issued {short(command)} where it had issued "
+            f"{short(before)}: read time, chance and outside state by commands."
+        )
     return Misuse(
         f"After the same history the world differs before {short(command)}: world() and the "
         "handlers must not depend on time, on chance, or on state that earlier histories left."
     )
-
-
-class WalkUntil(Walk):
-    def __init__(self, scope: Scope, history: History, until: int) -> None:
-        super().__init__(scope, history)
-        self.until = until
-        self.command: Any = None
-
-    def arrive(self, machine: Machine, step: int) -> bool:
-        self.command = machine.current.command
-        return step < self.until

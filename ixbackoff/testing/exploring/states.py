@@ -27,11 +27,9 @@ class Places(dict[int, tuple[int, Any]]):
 
 Memo: TypeAlias = Places | None
 
-UNSET = object()
-"""The stand-in for a slot that is not set."""
+UNSET = object()  # the stand-in for a slot that is not set
 
-LARGE = 2**61 - 1
-"""The modulus of Python's hash of whole numbers."""
+LARGE = 2**61 - 1  # the modulus of Python's hash of whole numbers
 
 Freezer = Callable[[Any, Memo], Any]
 
@@ -104,18 +102,6 @@ def of_set(value: Any, _: Memo) -> Any:
     return (value.__class__, frozenset(map(frozen, value)))
 
 
-def of_exceptions(kind: type) -> Freezer:
-    names = slots_in(kind)
-
-    def of_exception(value: BaseException, memo: Memo) -> Any:
-        slots = [(name, getattr(value, name)) for name in names if hasattr(value, name)]
-        attributes = dict(slots) | vars(value)
-        held = [(k, frozen(v, memo)) for k, v in attributes.items() if not k.startswith("__")]
-        return (kind, frozen(value.args, memo), frozenset(held))
-
-    return of_exception
-
-
 def of_function(value: FunctionType, memo: Memo) -> Any:
     """Freeze a function; an inner function by its parts, because each call makes another object."""
     held = [cell.cell_contents for cell in value.__closure__ or ()]
@@ -125,12 +111,8 @@ def of_function(value: FunctionType, memo: Memo) -> Any:
     return (value.__code__, *[frozen(one, memo) for one in held])
 
 
-def of_method(value: MethodType, memo: Memo) -> Any:
-    return (value.__func__, frozen(value.__self__, memo))
-
-
-def of_builtin(value: BuiltinFunctionType, memo: Memo) -> Any:
-    return (value.__name__, frozen(value.__self__, memo))
+def of_method(value: MethodType | BuiltinFunctionType, memo: Memo) -> Any:
+    return (getattr(value, "__func__", value.__name__), frozen(value.__self__, memo))
 
 
 def of_fields(kind: type, content: Freezer | None = None) -> Freezer:
@@ -141,7 +123,8 @@ def of_fields(kind: type, content: Freezer | None = None) -> Freezer:
         held = [kind, *[frozen(getattr(value, name, UNSET), memo) for name in names]]
         if has_dict:
             space: dict[str, Any] = vars(value)
-            held += [frozenset(zip(space, [frozen(one, memo) for one in space.values()]))]
+            present = sorted(name for name in space if not name.startswith("__"))
+            held += [(name, frozen(space[name], memo)) for name in present]
         if content is not None:
             held.append(content(value, memo))
         return tuple(held)
@@ -203,23 +186,6 @@ ATOMS: dict[type, Freezer] = {
 }
 """The freezers of classes whose values never change and contain no other values."""
 
-FREEZERS = Freezers(
-    ATOMS
-    | {
-        list: once(of_sequence),
-        tuple: of_sequence,
-        dict: once(of_dict),
-        set: once(of_set),
-        frozenset: of_set,
-        FunctionType: once(of_function),
-        MethodType: of_method,
-        BuiltinFunctionType: of_builtin,
-        ModuleType: itself,
-        type: itself,
-        object: itself,
-    }
-)
-
 CONTENTS: dict[type, Freezer] = {
     OrderedDict: of_items,
     dict: of_dict,
@@ -229,12 +195,27 @@ CONTENTS: dict[type, Freezer] = {
     frozenset: of_set,
 }
 
+FREEZERS = Freezers(
+    ATOMS
+    | {kind: once(content) for kind, content in CONTENTS.items()}
+    | {
+        tuple: of_sequence,
+        frozenset: of_set,
+        FunctionType: once(of_function),
+        MethodType: of_method,
+        BuiltinFunctionType: of_method,
+        ModuleType: itself,
+        type: itself,
+        object: itself,
+    }
+)
+
 
 def freezer_of(kind: type[Any]) -> Freezer:
     if issubclass(kind, Enum):
         return lambda value, _: (kind, value.name)
     if issubclass(kind, BaseException):
-        return of_exceptions(kind)
+        return of_fields(kind, lambda value, memo: frozen(value.args, memo))
     if issubclass(kind, type):
         return itself
     for base, content in CONTENTS.items():

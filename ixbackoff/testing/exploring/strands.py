@@ -34,47 +34,34 @@ Result: TypeAlias = tuple[Any, BaseException | None, float]
 
 
 class Strand:
-    """The commands of a program, or of an effect in `all_of`.
-
-    Attributes:
-        path: the numbers of its branch and of the branches around that; empty for a program.
-        now: its seconds of virtual time.
-        line: its place in the journal.
-        key: the hash of all answers so far.
-        known: the hash of those that the program still knows, if it only retries one effect.
-        before: `known` before the failure of the current try, if that was the last answer.
-        waited: the last wait with its rung. failed: whether a command of the current try failed.
-        command: its current command, if it has begun and is not over.
-        pending: an answer and a failure that arrive at `now`, or `None`.
-        branches: the branches of its current `all_of`, or `None`.
-        ending: the branch that cleans up after another one has failed.
-        place: the line of user code that raised the failure.
-    """
+    """The commands of a program, or of an effect in `all_of`."""
 
     def __init__(
         self, owner: Owner, stream: Stream, line: Line, context: Context, parent: Strand | None
     ) -> None:
         self.owner = owner
         self.stream = stream
-        self.line = line
+        self.line = line  # its place in the journal
         self.context = context
         self.parent = parent
-        self.path: tuple[int, ...] = ()
-        self.now = 0.0
-        self.key = owner.journal.keys.get(line.path, 0)
+        self.path: tuple[int, ...] = ()  # the numbers of the branches, outermost first
+        self.now = 0.0  # its seconds of virtual time
+        self.key = owner.journal.keys.get(line.path, 0)  # the hash of all answers so far
+        # known: the hash of those that the program still knows, if it only retries one effect
         self.known = 0
+        # before: `known` before the failure of the current try, if that was the last answer
         self.before: int | None = None
-        self.waited: tuple[float, int] | None = None
-        self.failed = self.begun = self.over = False
-        self.command: Any = None
-        self.pending: tuple[Any, BaseException | None] | None = None
-        self.branches: list[Strand] | None = None
-        self.ending: Strand | None = None
+        self.waited: tuple[float, int] | None = None  # the last wait with its rung
+        self.failed = self.begun = self.over = False  # whether a command of this try failed
+        self.command: Any = None  # its current command, if it has begun and is not over
+        self.pending: tuple[Any, BaseException | None] | None = None  # they arrive at `now`
+        self.branches: list[Strand] | None = None  # the branches of its current `all_of`, or `None`
+        self.ending: Strand | None = None  # the branch that cleans up after another one has failed
         self.left: list[Strand] = []
         self.result: Result | None = None
         self.value: Any = None
         self.failure: BaseException | None = None
-        self.place = ""
+        self.place = ""  # the line of user code that raised the failure
 
     def advance(self, answer: Any, failure: BaseException | None) -> None:
         """Continue to the next command, or to the end."""
@@ -114,7 +101,7 @@ class Strand:
         outcome = hash((*line.times, known, failure and frozen(failure)))
         self.key = hash((self.key, outcome))
         if owner.retries is not None:
-            self.remember(outcome, failure is not None, owner.retries)
+            self.remember(outcome, failure is not None, owner.retries is ResumeStep)
         if owner.recording:
             owner.journal.record(line, self.command, answer, failure)
             owner.journal.keys[line.path] = self.key
@@ -122,25 +109,20 @@ class Strand:
             line.next()
         self.advance(answer, failure)
 
-    def remember(self, outcome: int, failed: bool, retries: type) -> None:
-        """Note an outcome in `known`, or forget the try that has failed.
+    def remember(self, outcome: int, failed: bool, resumes: bool) -> None:
+        """Note an outcome in `known`; after a wait, forget the try that failed before it.
 
-        The next try of `.retry` knows its wait and its rung, that of `.resume` the answers before
-        its failure, too: if the try recovered from none, these are in `before`.
+        The next try of `.retry` knows the wait and the rung, and that of `.resume` also the answers
+        before the failure, if the try did not recover from another one.
         """
-        command, before = self.command, self.before
-        if command.__class__ is not Delay:
-            self.before = self.known if failed and not self.failed else None
-            self.failed = self.failed or failed
-            self.known = hash((self.known, outcome))
-            return
-        self.before, self.failed = None, False
-        if retries is not ResumeStep or before is not None:
-            self.known, self.waited = before or 0, (command.seconds, command.rung)
-            if retries is not ResumeStep:
-                self.known = 0
+        command, known, waits = self.command, self.known, self.command.__class__ is Delay
+        if waits and not failed and (self.before is not None or not resumes):
+            self.known = self.before if resumes and self.before else 0
+            self.waited = (command.seconds, command.rung)
         else:
-            self.known = hash((self.known, outcome))
+            self.known = hash((known, outcome))
+        self.before = known if failed and not self.failed else None
+        self.failed = not waits and (self.failed or failed)
 
     def deliver(self) -> None:
         if self.pending is not None:
