@@ -122,7 +122,7 @@ def of_fields(kind: type, content: Freezer | None = None) -> Freezer:
     def of_attributes(value: Any, memo: Memo) -> Any:
         held = [kind, *[frozen(getattr(value, name, UNSET), memo) for name in names]]
         if has_dict:
-            space: dict[str, Any] = vars(value)
+            space: dict[str, Any] = value.__dict__
             present = sorted(name for name in space if not name.startswith("__"))
             held += [(name, frozen(space[name], memo)) for name in present]
         if content is not None:
