@@ -123,8 +123,8 @@ def of_fields(kind: type, content: Freezer | None = None) -> Freezer:
         held = [kind, *[frozen(getattr(value, name, UNSET), memo) for name in names]]
         if has_dict:
             space: dict[str, Any] = value.__dict__
-            present = sorted(name for name in space if not name.startswith("__"))
-            held += [(name, frozen(space[name], memo)) for name in present]
+            present = sorted(space.keys() - {"__notes__"} if "__notes__" in space else space)
+            held += [*present, *[frozen(space[name], memo) for name in present]]
         if content is not None:
             held.append(content(value, memo))
         return tuple(held)
