@@ -1,4 +1,4 @@
-"""Private names and untyped parts of the HTTP library, as read in httpcore2 2.16.2."""
+"""Private names and untyped parts of the HTTP library, as read in httpx2 and httpcore2 2.16.2."""
 
 from __future__ import annotations
 
@@ -7,6 +7,19 @@ from threading import RLock
 from typing import Any
 
 import httpcore2
+import httpx2
+
+
+class Sender(httpx2.HTTPTransport):
+    """The library's own transport, over another pool than the one that it would make."""
+
+    def __init__(self, pool: httpcore2.ConnectionPool) -> None:
+        self._pool = pool
+
+
+class AsyncSender(httpx2.AsyncHTTPTransport):
+    def __init__(self, pool: httpcore2.AsyncConnectionPool) -> None:
+        self._pool = pool
 
 
 def has_trailing_data(

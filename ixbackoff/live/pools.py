@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import (
     AsyncIterable,
     AsyncIterator,
+    Awaitable,
     Callable,
     Collection,
     Generator,
@@ -17,13 +18,18 @@ from collections.abc import (
 )
 from contextlib import contextmanager, suppress
 from threading import get_ident
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import anyio
 import httpcore2
 from h2.exceptions import ProtocolError
 
+from .gates import AsyncHostGate, HostGate
 from .internals import extensions_of, has_trailing_data
+from .sockets import USE, Use
+
+# These may mean that the server had closed the connection while it was unused.
+STALE = (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolError)
 
 C = TypeVar("C", httpcore2.ConnectionInterface, httpcore2.AsyncConnectionInterface)
 
@@ -80,7 +86,41 @@ class Exclusive(OneExchange[httpcore2.ConnectionInterface], httpcore2.Connection
 
 
 class Pool(httpcore2.ConnectionPool):
+    """A pool behind the gate of a transport; the context variable `USE` has each deadline."""
+
     closed = False
+
+    def __init__(self, gate: HostGate, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._gate = gate
+
+    def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
+        use, host = USE.get(), request.url.host
+        self._gate.enter(host, use.deadline)
+        try:
+            response = self._sent(request, use)
+        except BaseException:
+            self._gate.leave(host)
+            raise
+        assert isinstance(response.stream, Iterable)
+        return with_stream(
+            response, ReadingStream(response.stream, lambda _: self._gate.leave(host))
+        )
+
+    def _sent(self, request: httpcore2.Request, use: Use) -> httpcore2.Response:
+        """Send a request, once more if the server had closed the connection while it was unused.
+
+        Before the second time, all idle connections to the server are closed: the server may have
+        closed each of them, too.
+        """
+        use.fresh = False
+        try:
+            return super().handle_request(request)
+        except STALE:
+            if use.fresh or use.aborted or not use.deadline.left:
+                raise
+        self.close_idle(request.url.origin)
+        return super().handle_request(request)
 
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.ConnectionInterface:
         return Exclusive(super().create_connection(origin), lambda: self.closed)
@@ -111,9 +151,9 @@ class AsyncExclusive(
         with remote_errors():
             response = await self._connection.handle_async_request(request)
         assert isinstance(response.stream, AsyncIterable)
-        return with_stream(response, AsyncReadingStream(response.stream, self))
+        return with_stream(response, AsyncReadingStream(response.stream, self._end))
 
-    async def end(self, whole: bool) -> None:
+    async def _end(self, whole: bool) -> None:
         if not whole or self._pool_is_closed():
             await self.aclose()
 
@@ -123,6 +163,35 @@ class AsyncExclusive(
 
 class AsyncPool(httpcore2.AsyncConnectionPool):
     closed = False
+
+    def __init__(self, gate: AsyncHostGate, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._gate = gate
+
+    async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
+        host = request.url.host
+        await self._gate.enter(host)
+        try:
+            response = await self._sent(request)
+        except BaseException:
+            self._gate.leave(host)
+            raise
+
+        async def leave(_: bool) -> None:
+            self._gate.leave(host)
+
+        assert isinstance(response.stream, AsyncIterable)
+        return with_stream(response, AsyncReadingStream(response.stream, leave))
+
+    async def _sent(self, request: httpcore2.Request) -> httpcore2.Response:
+        opened = request.extensions["trace"] = Opened()
+        try:
+            return await super().handle_async_request(request)
+        except STALE:
+            if opened.fresh:
+                raise
+        await self.close_idle(request.url.origin)
+        return await super().handle_async_request(request)
 
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.AsyncConnectionInterface:
         return AsyncExclusive(super().create_connection(origin), lambda: self.closed)
@@ -137,14 +206,25 @@ class AsyncPool(httpcore2.AsyncConnectionPool):
         await super().aclose()
 
 
+class Opened:
+    """A trace of the HTTP library that records whether a request opened a connection."""
+
+    fresh = False
+
+    async def __call__(self, event: str, _: object) -> None:
+        self.fresh = self.fresh or event.endswith(".connect_tcp.started")
+
+
 def with_stream(
     response: httpcore2.Response, stream: ReadingStream | AsyncReadingStream
 ) -> httpcore2.Response:
+    """Return a response without the server's reason phrase, which httpx2 would log."""
+    version = extensions_of(response).get("http_version", b"HTTP/1.1")
     return httpcore2.Response(
         response.status,
         headers=response.headers,
         content=stream,
-        extensions={**extensions_of(response)},
+        extensions={"http_version": version},
     )
 
 
@@ -182,9 +262,11 @@ class ReadingStream:
 
 
 class AsyncReadingStream:
-    def __init__(self, stream: AsyncIterable[bytes], connection: AsyncExclusive) -> None:
+    def __init__(
+        self, stream: AsyncIterable[bytes], end: Callable[[bool], Awaitable[None]]
+    ) -> None:
         self._stream = stream
-        self._connection = connection
+        self._end = end
         self._whole = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -195,7 +277,8 @@ class AsyncReadingStream:
 
     async def aclose(self) -> None:
         with anyio.CancelScope(shield=True):
-            close = getattr(self._stream, "aclose", None)
-            if close is not None:
-                await close()
-            await self._connection.end(self._whole)
+            try:
+                if (close := getattr(self._stream, "aclose", None)) is not None:
+                    await close()
+            finally:
+                await self._end(self._whole)
