@@ -20,7 +20,7 @@ from ixbackoff import RetryBudget
 from ixbackoff.squirrel.commands import Claim, Copy, Look, Resource, Swap
 from ixbackoff.squirrel.index import Index, IndexUnavailable
 from ixbackoff.squirrel.jobs import Jobs
-from ixbackoff.squirrel.keep_all import FULL, MOST_ORIGINS, OriginBudgets
+from ixbackoff.squirrel.keep_all import MOST_ORIGINS, OriginBudgets
 from ixbackoff.testing.web import (
     Connection,
     Fault,
@@ -373,14 +373,11 @@ def spent(budget: RetryBudget) -> RetryBudget:
 
 
 def test_budgets_of_many_failed_origins_are_bounded() -> None:
-    budgets, left = OriginBudgets(), spent(RetryBudget.botocore()).left
-    with budgets.of(Resource("http://used/a")) as used:
-        for number in range(MOST_ORIGINS + 1):
-            with budgets.of(Resource(f"http://h{number}/a")) as budget:
-                spent(budget)
-        with budgets.of(Resource("http://used/b")) as again:
-            assert again is used
-    with budgets.of(Resource(f"http://h{MOST_ORIGINS}/b")) as newest:
-        assert newest.left == left
-    with budgets.of(Resource("http://h0/b")) as oldest:
-        assert oldest.left == FULL
+    budgets = OriginBudgets()
+    full, left = RetryBudget.botocore().left, spent(RetryBudget.botocore()).left
+    used = budgets.of(Resource("http://used/a"))
+    for number in range(MOST_ORIGINS + 1):
+        spent(budgets.of(Resource(f"http://h{number}/a")))
+    assert budgets.of(Resource("http://used/b")) is used
+    assert budgets.of(Resource(f"http://h{MOST_ORIGINS}/b")).left == left
+    assert budgets.of(Resource("http://h0/b")).left == full
