@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from threading import RLock
 from typing import Any
 
@@ -53,7 +52,7 @@ def report_cuts(stream: httpcore2.NetworkStream) -> None:
     secured.suppress_ragged_eofs = False  # an undocumented attribute of `ssl.SSLSocket`
 
 
-def extensions_of(response: httpcore2.Response) -> Mapping[str, Any]:
-    """Return the extensions of a response, whose type the library leaves partly unknown."""
-    extensions: Mapping[str, Any] = vars(response)["extensions"]
+def extensions_of(message: httpcore2.Request | httpcore2.Response) -> dict[str, Any]:
+    """Return the extensions of a message, whose type the library leaves partly unknown."""
+    extensions: dict[str, Any] = vars(message)["extensions"]
     return extensions

@@ -184,7 +184,7 @@ class AsyncPool(httpcore2.AsyncConnectionPool):
         return with_stream(response, AsyncReadingStream(response.stream, leave))
 
     async def _sent(self, request: httpcore2.Request) -> httpcore2.Response:
-        opened = request.extensions["trace"] = Opened()
+        opened = extensions_of(request)["trace"] = Opened()
         try:
             return await super().handle_async_request(request)
         except STALE:
