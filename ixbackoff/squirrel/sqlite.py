@@ -16,9 +16,9 @@ from .databases import DatabaseError, Execute
 IN_MEMORY = ":memory:"
 SHAPE = re.compile(r"sqlite(?:\+pysqlite)?://(?:/(?P<file>[^?]*))?(?:\?(?P<options>.*))?")
 TIMEOUT = 1.0  # the seconds for which SQLite waits for the lock of another program
-WRITES = ("PRAGMA synchronous=FULL",)
+WRITES = "PRAGMA synchronous=FULL"
 """With this and a write-ahead log, a commit survives a power cut."""
-READS = ("PRAGMA query_only=TRUE",)
+READS = "PRAGMA query_only=TRUE"
 
 
 class SQLite:
@@ -76,14 +76,14 @@ class SQLite:
                 self._reader = self._opened(READS)
             return self._reader.execute(statement, values).fetchall()
 
-    def _opened(self, pragmas: tuple[str, ...]) -> sqlite3.Connection:
+    def _opened(self, pragma: str) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self.place, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )
-        connection.text_factory = in_utf8
+        # any text, also that of a damaged database
+        connection.text_factory = lambda text: text.decode(errors="replace")
         try:
-            for pragma in pragmas:
-                connection.execute(pragma)
+            connection.execute(pragma)
         except BaseException:
             connection.close()
             raise
@@ -106,11 +106,6 @@ def failures() -> Generator[None]:
     else:
         return
     raise failed
-
-
-def in_utf8(text: bytes) -> str:
-    """Decode any text of a database, also of a damaged one."""
-    return text.decode(errors="replace")
 
 
 def path_of(url: str | Path) -> str:
