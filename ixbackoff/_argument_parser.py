@@ -165,7 +165,7 @@ def bounded(parse: Callable[[str], N], least: float, most: float, what: str) -> 
     return read
 
 
-def timing(text: str) -> Timing:
+def timing(text: str, kind: type[Any] = Timing) -> Any:
     """Import a schedule, or make one with equal waits of the given seconds.
 
     >>> timing("0.1s")
@@ -174,7 +174,7 @@ def timing(text: str) -> Timing:
     if re.fullmatch(r"(\d+(\.\d+)?|\.\d+)[smh]?", text):
         return Constant(duration(0)(text))
     named = imported(text)
-    if not isinstance(named, Timing):
+    if not isinstance(named, kind):
         raise ArgumentTypeError(f"{text} is not a schedule, but {named!r}")
     return named
 
