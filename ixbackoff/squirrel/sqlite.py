@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from .databases import DatabaseError, Execute
+from .databases import DatabaseError, Execute, replaced
 
 IN_MEMORY = ":memory:"
 SHAPE = re.compile(r"sqlite(?:\+pysqlite)?://(?:/(?P<file>[^?]*))?(?:\?(?P<options>.*))?")
@@ -41,7 +41,7 @@ class SQLite:
 
     @contextmanager
     def transaction(self, writes: bool, _left: float, /) -> Generator[Execute]:
-        with failures():
+        with replaced(sqlite3.Error, DatabaseError):
             if self._writer is None:
                 self._writer = self._opened(WRITES)
                 ((version,),) = self._writer.execute("PRAGMA schema_version")
@@ -71,7 +71,7 @@ class SQLite:
     def read(self, statement: str, values: Mapping[str, object], /) -> list[Any] | None:
         if self.place == IN_MEMORY:
             return None
-        with failures(), self._reading:
+        with replaced(sqlite3.Error, DatabaseError), self._reading:
             if self._reader is None:
                 self._reader = self._opened(READS)
             return self._reader.execute(statement, values).fetchall()
@@ -94,18 +94,6 @@ class SQLite:
             for connection in (self._writer, self._reader):
                 if connection is not None:
                     connection.close()
-
-
-@contextmanager
-def failures() -> Generator[None]:
-    """Replace each error of SQLite by a `DatabaseError`."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        failed = DatabaseError(error)
-    else:
-        return
-    raise failed
 
 
 def path_of(url: str | Path) -> str:
