@@ -31,6 +31,8 @@ from .sockets import USE, Use
 # These may mean that the server had closed the connection while it was unused.
 STALE = (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolError)
 
+FRESH = "ixbackoff-fresh"
+
 C = TypeVar("C", httpcore2.ConnectionInterface, httpcore2.AsyncConnectionInterface)
 
 
@@ -46,6 +48,11 @@ class OneExchange(Generic[C]):
         self._connection: C = connection
         self._pool_is_closed = is_closed  # then it is closed after its response
         self.thread = 0  # the thread that used it last
+        self._fresh = True
+
+    def begin(self, request: httpcore2.Request) -> None:
+        """Note in a request whether the connection is fresh, that is, has had no other one."""
+        extensions_of(request)[FRESH], self._fresh = self._fresh, False
 
     def info(self) -> str:
         return self._connection.info()
@@ -72,6 +79,7 @@ class OneExchange(Generic[C]):
 class Exclusive(OneExchange[httpcore2.ConnectionInterface], httpcore2.ConnectionInterface):
     def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
         self.thread = get_ident()
+        self.begin(request)
         with remote_errors():
             response = self._connection.handle_request(request)
         assert isinstance(response.stream, Iterable)
@@ -113,11 +121,10 @@ class Pool(httpcore2.ConnectionPool):
         Before the second time, all idle connections to the server are closed: the server may have
         closed each of them, too.
         """
-        use.fresh = False
         try:
             return super().handle_request(request)
         except STALE:
-            if use.fresh or use.aborted or not use.deadline.left:
+            if extensions_of(request).get(FRESH) or use.aborted or not use.deadline.left:
                 raise
         self.close_idle(request.url.origin)
         return super().handle_request(request)
@@ -148,6 +155,7 @@ class AsyncExclusive(
     OneExchange[httpcore2.AsyncConnectionInterface], httpcore2.AsyncConnectionInterface
 ):
     async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
+        self.begin(request)
         with remote_errors():
             response = await self._connection.handle_async_request(request)
         assert isinstance(response.stream, AsyncIterable)
@@ -184,11 +192,10 @@ class AsyncPool(httpcore2.AsyncConnectionPool):
         return with_stream(response, AsyncReadingStream(response.stream, leave))
 
     async def _sent(self, request: httpcore2.Request) -> httpcore2.Response:
-        opened = extensions_of(request)["trace"] = Opened()
         try:
             return await super().handle_async_request(request)
         except STALE:
-            if opened.fresh:
+            if extensions_of(request).get(FRESH):
                 raise
         await self.close_idle(request.url.origin)
         return await super().handle_async_request(request)
@@ -204,15 +211,6 @@ class AsyncPool(httpcore2.AsyncConnectionPool):
     async def aclose(self) -> None:
         self.closed = True
         await super().aclose()
-
-
-class Opened:
-    """A trace of the HTTP library that records whether a request opened a connection."""
-
-    fresh = False
-
-    async def __call__(self, event: str, _: object) -> None:
-        self.fresh = self.fresh or event.endswith(".connect_tcp.started")
 
 
 def with_stream(

@@ -31,7 +31,6 @@ class Use:
 
     def __init__(self, deadline: Deadline) -> None:
         self.deadline = deadline
-        self.fresh = False  # whether a connection was opened since this was last set to false
         self.aborted = False  # whether the command of the exchange was aborted
         self._lock = Lock()
         self._sockets: list[socket.socket] = []
@@ -91,7 +90,6 @@ class TimedBackend(httpcore2.NetworkBackend):
         self, host: str, port: int, timeout: float | None = None, *rest: Any, **named: Any
     ) -> httpcore2.NetworkStream:
         use = USE.get()
-        use.fresh = True
         addresses = checked(resolved(host, port), self.allowed)
         while True:
             address = addresses.pop(0)

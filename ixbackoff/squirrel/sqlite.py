@@ -6,6 +6,7 @@ import re
 import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -81,7 +82,7 @@ class SQLite:
             self.place, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )
         # any text, also that of a damaged database
-        connection.text_factory = lambda text: text.decode(errors="replace")
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
             connection.execute(pragma)
         except BaseException:
