@@ -50,7 +50,7 @@ for _name in OF_SECONDS[1:]:
 SCHEDULES = {"Exponential", "Constant", "Fibonacci", "Listed", "Computed", "Schedule"}
 TAKES = {
     "Computed": (
-        "a function from the number of the wait, an int that begins with 0, to seconds",
+        "a function from the number of the wait, counted from 0, to seconds",
         "Write Computed(lambda k: 2.0 * k + 1).",
     ),
     "Listed": ("a list of seconds", "Write Listed([1, 2, 4])."),
