@@ -83,7 +83,8 @@ class Exclusive(OneExchange[httpcore2.ConnectionInterface], httpcore2.Connection
         with remote_errors():
             response = self._connection.handle_request(request)
         assert isinstance(response.stream, Iterable)
-        return with_stream(response, ReadingStream(response.stream, self._end))
+        response.stream = ReadingStream(response.stream, self._end)
+        return response
 
     def _end(self, whole: bool) -> None:
         if not whole or self._pool_is_closed():
@@ -111,9 +112,8 @@ class Pool(httpcore2.ConnectionPool):
             self._gate.leave(host)
             raise
         assert isinstance(response.stream, Iterable)
-        return with_stream(
-            response, ReadingStream(response.stream, lambda _: self._gate.leave(host))
-        )
+        response.stream = ReadingStream(response.stream, lambda _: self._gate.leave(host))
+        return without_phrase(response)
 
     def _sent(self, request: httpcore2.Request, use: Use) -> httpcore2.Response:
         """Send a request, once more if the server had closed the connection while it was unused.
@@ -159,7 +159,8 @@ class AsyncExclusive(
         with remote_errors():
             response = await self._connection.handle_async_request(request)
         assert isinstance(response.stream, AsyncIterable)
-        return with_stream(response, AsyncReadingStream(response.stream, self._end))
+        response.stream = AsyncReadingStream(response.stream, self._end)
+        return response
 
     async def _end(self, whole: bool) -> None:
         if not whole or self._pool_is_closed():
@@ -189,7 +190,8 @@ class AsyncPool(httpcore2.AsyncConnectionPool):
             self._gate.leave(host)
 
         assert isinstance(response.stream, AsyncIterable)
-        return with_stream(response, AsyncReadingStream(response.stream, leave))
+        response.stream = AsyncReadingStream(response.stream, leave)
+        return without_phrase(response)
 
     async def _sent(self, request: httpcore2.Request) -> httpcore2.Response:
         try:
@@ -213,17 +215,10 @@ class AsyncPool(httpcore2.AsyncConnectionPool):
         await super().aclose()
 
 
-def with_stream(
-    response: httpcore2.Response, stream: ReadingStream | AsyncReadingStream
-) -> httpcore2.Response:
-    """Return a response without the server's reason phrase, which httpx2 would log."""
-    version = extensions_of(response).get("http_version", b"HTTP/1.1")
-    return httpcore2.Response(
-        response.status,
-        headers=response.headers,
-        content=stream,
-        extensions={"http_version": version},
-    )
+def without_phrase(response: httpcore2.Response) -> httpcore2.Response:
+    """Drop the server's reason phrase, which httpx2 would log."""
+    extensions_of(response).pop("reason_phrase", None)
+    return response
 
 
 @contextmanager
