@@ -95,7 +95,7 @@ class Exclusive(OneExchange[httpcore2.ConnectionInterface], httpcore2.Connection
 
 
 class Pool(httpcore2.ConnectionPool):
-    """A pool behind the gate of a transport; the context variable `USE` has each deadline."""
+    """A pool behind the gate of a transport; the context variable `USE` has the deadline."""
 
     closed = False
 

@@ -33,7 +33,7 @@ HEADERS = {"Accept-Encoding": "identity"}
 
 
 class Transport(httpx2.BaseTransport):
-    """A transport for threads; the context variable `USE` has the deadline of each exchange."""
+    """A transport for threads."""
 
     def __init__(self, limits: Limits) -> None:
         self._pools: dict[Route, Pool] = {}
