@@ -56,6 +56,7 @@ class Work(Generic[C, A]):
             return self.future.result(max(0.0, self.left))
         finally:
             self.end = 0.0
+            self.future = Future()  # break the cycle of exception, traceback and frames
 
 
 class Groups(Generic[C]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -10,14 +11,16 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from itertools import repeat
 from pathlib import Path
 
 import pytest
 
-from ixbackoff import RetryBudget
+from ixbackoff import NotReady, RetryBudget
 from ixbackoff.squirrel.commands import Claim, Copy, Look, Resource, Swap
+from ixbackoff.squirrel.groups import Groups
 from ixbackoff.squirrel.index import Index, IndexUnavailable
 from ixbackoff.squirrel.jobs import Jobs
 from ixbackoff.squirrel.keep_all import MOST_ORIGINS, OriginBudgets
@@ -357,6 +360,24 @@ def test_a_failure_reaches_each_that_asked_and_after_the_end_nobody_hangs(tmp_pa
     index.close()
     with pytest.raises(IndexUnavailable, match="it was closed"):
         index.look(Look(Resource("http://localhost/1"), "den"))
+
+
+def test_a_failure_of_a_group_goes_with_its_caller() -> None:
+    """It is in no cycle with a frame of its traceback, which would wait for the collector."""
+
+    def broken(_: object) -> list[object]:
+        raise OSError
+
+    groups = Groups[None](broken, lambda: None, NotReady, lambda _: False)
+    gc.disable()
+    try:
+        groups.do(lambda _: None, writes=True)
+    except OSError as failure:
+        gone = weakref.ref(failure)
+    finally:
+        gc.enable()
+        groups.close()
+    assert gone() is None
 
 
 def test_a_store_in_memory_with_an_index_that_lasts_is_refused(squirrel: Squirrel) -> None:
