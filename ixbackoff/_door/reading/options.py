@@ -50,10 +50,11 @@ for _name in OF_SECONDS[1:]:
 SCHEDULES = {"Exponential", "Constant", "Fibonacci", "Listed", "Computed", "Schedule"}
 TAKES = {
     "Computed": (
+        "not-a-schedule",
         "a function from the number of the wait, counted from 0, to seconds",
         "Write Computed(lambda k: 2.0 * k + 1).",
     ),
-    "Listed": ("a list of seconds", "Write Listed([1, 2, 4])."),
+    "Listed": ("not-a-schedule", "a list of seconds", "Write Listed([1, 2, 4])."),
 }
 SHORTENING = {
     *("FullJitter", "EqualJitter", "DecorrelatedJitter", "RawNormalJitter", "NormalJitter"),
@@ -136,9 +137,9 @@ def schedule(parsed: Parsed) -> Explanation | None:
             "and 2 * Exponential() for twice the waits.",
         )
     if parsed.kind == "argument" and parsed.method in TAKES:
-        what, fix = TAKES[parsed.method]
+        code, what, fix = TAKES[parsed.method]
         sentence = f"{parsed.method} takes {what}, but this is {described(parsed.got)}."
-        return Explanation("not-a-schedule", sentence, fix)
+        return Explanation(code, sentence, fix)
     if parsed.kind == "argument" and parsed.method in (*SHORTENING, "WholeSeconds"):
         return Explanation(
             "not-a-schedule",
