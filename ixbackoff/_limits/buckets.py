@@ -20,7 +20,6 @@ INT_MAX = 2**31 - 1  # the largest Int of Scala, in which Finagle counts
 class Rule:
     """A rule by which a budget counts, called under the lock of the budget."""
 
-    __slots__ = ()
     timed = False  # whether the rule depends on the time
     left: int  # the remaining thousandths of tokens
 
@@ -44,8 +43,6 @@ class Rule:
 class Tokens(Rule):
     """A bucket from which a retry takes tokens, and to which a success returns some."""
 
-    __slots__ = ("capacity", "cost", "left", "returned", "returned_after_retry", "throttled_cost")
-
     def __init__(
         self,
         capacity: float,
@@ -59,11 +56,10 @@ class Tokens(Rule):
         throttled = cost if throttled_cost is None else throttled_cost
         self.throttled_cost = thousandths("throttled_cost", throttled, 1, self.capacity, AFFORDED)
         self.returned = thousandths("returned", returned, 0, self.capacity)
-        self.returned_after_retry: int | None = None
-        if returned_after_retry is not None:
-            self.returned_after_retry = thousandths(
-                "returned_after_retry", returned_after_retry, 0, self.capacity
-            )
+        after = returned_after_retry
+        self.returned_after_retry = (
+            None if after is None else thousandths("returned_after_retry", after, 0, self.capacity)
+        )
 
     @override
     def pay(self, failure: Exception) -> int | None:
@@ -89,8 +85,6 @@ class Tokens(Rule):
 
 class Failures(Rule):
     """A bucket from which each failure takes a token, and to which a success returns some."""
-
-    __slots__ = ("capacity", "left", "returned")
 
     def __init__(self, max_tokens: float, token_ratio: float) -> None:
         self.capacity = self.left = thousandths(
@@ -124,7 +118,6 @@ class Requests(Rule):
     clock is set back.
     """
 
-    __slots__ = ("added", "cost", "left", "reserve", "since", "slice", "slices")
     timed = True
 
     def __init__(self, ttl: float, min_retries_per_second: float, percent_can_retry: float) -> None:
@@ -174,10 +167,6 @@ class Requests(Rule):
         self.slices[-1] -= self.cost
         self.left -= self.cost
         return self.cost
-
-    @override
-    def succeed(self, paid: int | None) -> None:
-        """Do nothing: a success gives no tokens."""
 
     def __str__(self) -> str:
         return f"tokens left, a retry costs {shown(self.cost)}"

@@ -34,11 +34,7 @@ def checked_stop(stop: Event) -> Event:
 
 
 def stoppable(stream: Stream, stop: Event) -> Stream:
-    """Pass `stream` on; once `stop` is set, end the current wait and start no other.
-
-    Raises:
-        Stopped: `stop` was set before the first command, or in a wait after a success.
-    """
+    """Pass `stream` on; once `stop` is set, end the current wait and start no other."""
     if stop.is_set():
         stream.close()
         raise Stopped("stopped before anything was asked")
