@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .._limits.deadlines import Expired, Limit, time_around
@@ -60,19 +59,15 @@ class ProgramRun(Run):
     """The state of one run of a program.
 
     Attributes:
-        program: the program.
         ladder: whether the program has rungs.
-        timing: the schedule.
         chance: the source of random numbers for jitter; `None` for the default one.
         guards: the gates and the circuit breaker that each try passes, outermost first, if any.
         seconds: the schedule as drawn for this run; `None` before that.
         shortest: the seconds of the last wait, which is the floor of the next one.
-        wait: the current wait.
         not_waited: the exception of a wait, or the failure for which a wait was refused.
         refused: why the run refused its last wait, if it did.
         cancelled: tells whether the task was cancelled since the run began; `None` in a sync run.
         unchosen: the failure that ended the retry because `on` does not choose it.
-        unchosen_note: the note for that failure.
         retries: the number of waits after a failure.
         mark: the mark of the run in its context, which also holds `retries`.
         longest: the longest wait that a service may ask for; by default that of the program.
@@ -82,7 +77,6 @@ class ProgramRun(Run):
         ons: the `on`s in force, innermost last; `None` if there is no journal for them.
         kept: the answers that the next try of the current retry step reuses; `None` outside of a
             retry step, or if there is no journal.
-        top: the rung where the program starts.
         rung: the current rung, or an upper bound of it.
         sure: whether `rung` is exact.
     """
@@ -173,13 +167,9 @@ class ProgramRun(Run):
         return before
 
     def entered(self, step: Any, given: Any, rung: int, sure: bool) -> Ladder:
-        """Call the function of a `bind` with `given`, enter the program it returns, and return it.
+        """Enter the program that the function of a `bind` or `or_bind` makes, and return it.
 
-        Args:
-            step: the `bind` or `or_bind`.
-            given: the value or the failure.
-            rung: the rung before the step.
-            sure: whether that rung is exact.
+        Before the step, `rung` was the rung, exactly if `sure`.
         """
         program: object = step.function(given)
         if not isinstance(program, Ladder):
@@ -341,12 +331,10 @@ def noted(
 
     If the run has `refused` a wait, keep the note that gives the reason: this run has added it.
     """
-    with suppress(Exception):  # some exceptions reject notes
-        notes = getattr(failure, "__notes__", [])
-        stale = TRIES if refused else NOTE
-        notes[:] = [old for old in notes if not str(old).startswith(stale)]
-        if note:
-            failure.add_note(note)
-        switched = "".join(f" (each ladder tries once: {switch})" for switch in ONE_TRY[-1:])
-        failure.add_note(story_note(story, switched))
+    stale: str | None = TRIES if refused else NOTE
+    if note:
+        add_note(failure, note, stale)
+        stale = None
+    switched = "".join(f" (each ladder tries once: {switch})" for switch in ONE_TRY[-1:])
+    add_note(failure, story_note(story, switched), stale)
     return failure
