@@ -341,7 +341,8 @@ class _Planner:
             if start == ENDLESS:
                 ends = [0, ENDLESS] if step.end is None else [step.end]
             for end in ends:
-                waits = self.all_waits(start, end)
+                rungs = range(0) if start == ENDLESS else range(start, end, -1)
+                waits = [self.wait(self.top - rung) for rung in rungs]
                 after = worst.tried(unknown_cost(step.function)).waited(sum(waits), len(waits))
                 after = after._replace(tries=inf, unknown=worst.unknown | {(start, end)})
                 for done, rung in enumerate(range(start, end - 1, -1)):
@@ -436,11 +437,6 @@ class _Planner:
                 self.tries[rung] = None
                 if rung > end and rung not in self.waits:
                     self.wait_on(rung, "perhaps")
-
-    def all_waits(self, start: int, end: int) -> list[float]:
-        if start == ENDLESS:
-            return []
-        return [self.wait(self.top - rung) for rung in range(start, end, -1)]
 
     def wait(self, k: int) -> float:
         """Return the longest k-th wait, in seconds: no wait is shorter than the one before."""
