@@ -83,8 +83,6 @@ def takes(seconds: float, answer: A) -> A:
 class Answers(Generic[A_co]):
     """A handler with scripted answers (`left`: the unused ones), made by `answers` or `always`."""
 
-    __slots__ = ("forever", "left")
-
     def __init__(self, script: tuple[A_co | BaseException, ...], forever: bool) -> None:
         self.left: deque[Any] = deque(script)
         self.forever = forever
@@ -155,8 +153,6 @@ def _is_exception(answer: object) -> bool:
 
 class ByCommand(Generic[A]):
     """A handler with a script for each command; `by_command` makes it."""
-
-    __slots__ = ("scripts",)
 
     def __init__(self, scripts: Mapping[Any, Answers[A]]) -> None:
         self.scripts: dict[Any, Answers[A]] = dict(scripts)

@@ -41,8 +41,6 @@ ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 class Waited:
     """A value that equals each `Delay` of the same seconds; `waited` makes it."""
 
-    __slots__ = ("seconds",)
-
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 

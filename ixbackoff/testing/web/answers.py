@@ -1,16 +1,46 @@
-"""The answers of an origin to requests without a fault."""
+"""The documents that an origin serves, and its answers to requests without a fault."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import NamedTuple
 
-from .documents import Document
 from .received import ReceivedRequest
 
 ONE_RANGE = re.compile("bytes=(?=.*[0-9])([0-9]*)-([0-9]*)")
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
+
+
+@dataclass(frozen=True)
+class Document:
+    """The content at a path of an origin, with its ETag and further headers.
+
+    >>> Document(b"acorn").all_headers
+    {'ETag': '"84f0ceca5ebebf54"'}
+    >>> Document(b"{}", etag=None, headers={"Content-Type": "application/json"}).all_headers
+    {'Content-Type': 'application/json'}
+
+    Attributes:
+        content: the bytes of the body.
+        etag: the value of the header `ETag`, with its quotation marks; by default a hash of the
+            content. `None` leaves the header out.
+        headers: further headers, such as `Content-Type`.
+    """
+
+    content: bytes
+    etag: str | None = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+
+    @property
+    def all_headers(self) -> dict[str, str]:
+        """The headers that are sent with the content, the ETag included."""
+        if self.etag is None:
+            return dict(self.headers)
+        etag = self.etag or f'"{sha256(self.content).hexdigest()[:16]}"'
+        return {"ETag": etag, **self.headers}
 
 
 class Answer(NamedTuple):
@@ -74,9 +104,7 @@ def may_be_ranged(condition: str | None, headers: Mapping[str, str]) -> bool:
     """Return whether `If-Range` allows a range; ETags are compared strongly."""
     if condition is None:
         return True
-    if condition.startswith('"'):
-        return condition == headers.get("ETag")
-    return condition == headers.get("Last-Modified")
+    return condition == headers.get("ETag" if condition.startswith('"') else "Last-Modified")
 
 
 def is_known(request: ReceivedRequest, etag: str | None) -> bool:
