@@ -93,11 +93,9 @@ class Plan(NamedTuple):
         if self.wait_count == inf:
             lines.append("and so on, until it succeeds")
         else:
-            tries = (
-                "as many tries as its functions decide"
-                if self.tries is None
-                else (f"{self.tries} {'try' if self.tries == 1 else 'tries'}")
-            )
+            tries = f"{self.tries} {'try' if self.tries == 1 else 'tries'}"
+            if self.tries is None:
+                tries = "as many tries as its functions decide"
             waits = "1 wait" if self.wait_count == 1 else f"{self.wait_count} waits"
             known = self.longest not in (None, self.seconds)
             whole = f"; {self.longest:g} s in all" if known else ""

@@ -46,9 +46,6 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
 
     When `stream` fails, remove the entry of the failed command and all later ones from `log`, so
     that the next replay issues them again.
-
-    Raises:
-        Diverged: `stream` does not issue the commands of `log`.
     """
     position = 0
     now: Any = None

@@ -31,13 +31,8 @@ __tracebackhide__ = True
 class InAttempt:
     """The state of an attempt inside a run. It has no rung, so nothing waits or descends in it.
 
-    Attributes:
-        passed: the circuit breakers and gates that the current try has passed through.
-        limits: the time limits of the run, innermost last.
-        ons: as those of `ProgramRun`.
-        guards: always `None`: guards admit whole tries, not their commands.
-        expired: always `None`: a time limit ends the run, not the attempt.
-        tries: unused; `ProgramRun` has the same attribute.
+    `passed` has the circuit breakers and gates that the current try has passed through. The others
+    are as in `ProgramRun`, but guards admit whole tries, and a time limit ends the run.
     """
 
     __slots__ = ("limits", "ons", "passed", "tries")

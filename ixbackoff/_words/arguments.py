@@ -63,13 +63,9 @@ STEPS = ("Program", "Attempt", "Backoff")
 
 
 def explain_arguments(names: dict[str, Any], public: Iterable[str]) -> None:
-    """Make public functions and classes explain wrong arguments.
+    """Make functions and classes explain wrong arguments; `names` are the globals of a module.
 
     Internal code calls the unwrapped functions. Do not name functions that are called in every try.
-
-    Args:
-        names: the globals of a module; the wrapped functions replace their names in it.
-        public: the names of the functions and classes.
     """
     for name in public:
         value: Any = names[name]

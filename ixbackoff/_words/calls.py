@@ -13,7 +13,6 @@ __tracebackhide__ = True
 A = TypeVar("A")
 P = ParamSpec("P")
 
-
 CONFIDENTIAL = (
     "passw|pwd|passphrase|secret|token|credential|api[_-]?key|authorization|cookie|(?<![a-z])dsn"
 )

@@ -64,9 +64,6 @@ def rate_limit(headers: Mapping[str, str]) -> RateLimit | None:
     The header `RateLimit`, with `RateLimit-Policy`, is that of draft-ietf-httpapi-ratelimit-headers
     from its 8th version on. The others are those of earlier drafts and of services such as GitHub,
     whose reset is in seconds or in seconds since 1970.
-
-    >>> rate_limit({"RateLimit": '"a";r=9;t=5, "b";r=3;t=80', "RateLimit-Policy": '"b";q=10;w=100'})
-    RateLimit(left=3.0, seconds=80.0, each=10.0)
     """
     found: list[RateLimit] = []
     policies = parameters(headers.get("RateLimit-Policy", ""))
