@@ -41,7 +41,7 @@ from .dbosinternals import (
     tables_of,
     workflow_table,
 )
-from .journal import Entry
+from .journal import Checkpoint, Entry
 from .milliseconds import add_unixepoch
 from .outages import in_words
 from .trusted import check_owner_of, check_rows, check_schema
@@ -59,11 +59,15 @@ SEPARATOR = "#"
 BATCH = 500  # keys in one query
 LONGEST_ID = 200  # characters
 IDLE = 5.0  # seconds for which a frozen process can lock rows
+CONNECTIONS = 4  # of a worker; its lock holds one of them, and DBOS perhaps another one
+CONNECTIONS_TO_FILE = 3  # SQLite makes colliding writers sleep: let them wait for a connection
 ACTIVE = ["PENDING", "ENQUEUED", "DELAYED"]
 CANCELLED = "cancelled"
 """The attribute of a run that was cancelled; a paused run does not have it."""
 RESUMES = "resumes"
 """The attribute of a paused run that was resumed, and waits until its worker has released it."""
+WAITS = "waits"
+"""The attribute of a segment that begins at a checkpoint: the number of the waits before it."""
 QUEUE = "ixbackoff:"
 """The beginning of the names of queues."""
 
@@ -117,6 +121,7 @@ class Store:
             serializer=SERIALIZER(),
             application_name=APPLICATION,
             sys_db_idle_transaction_timeout_sec=IDLE,
+            system_database_pool_size=CONNECTIONS_TO_FILE if self.sqlite else CONNECTIONS,
             lazy=True,
         )
         event.listen(self.engine(), "connect", add_unixepoch)
@@ -182,7 +187,9 @@ class Store:
         """Enqueue a new run, unless a run with its id exists."""
         self._client.enqueue(options_of(start, 0), *start, 0)
 
-    def park(self, start: NewRun, segment: int, due: float, owner: str) -> None:
+    def park(
+        self, start: NewRun, segment: int, due: float, owner: str, at: Checkpoint | None
+    ) -> None:
         """Enqueue the segment after `segment`, to begin when it is `due` by the shared clock.
 
         Raises:
@@ -194,7 +201,9 @@ class Store:
             after = segment_id(start.run, segment + 1)
             following = options_of(start, segment + 1)
             following["delay_seconds"] = 0.0  # by the clock of this machine
-            self._client.enqueue_in_transaction(connection, following, *start, segment + 1)
+            if at is not None:
+                following["attributes"][WAITS] = at.waits
+            self._client.enqueue_in_transaction(connection, following, *start, segment + 1, at)
             rows = workflow_table(self._client)
             change = sqlalchemy.update(rows).values(delay_until_epoch_ms=int(due * 1000))
             connection.execute(change.where(rows.c.workflow_uuid == after))
@@ -275,6 +284,15 @@ class Store:
             low, step = (low + step, 2 * step) if found else (low, step // 2)
         segments = self.segments(run, low)
         return segments[-1] if segments else None
+
+    def newest_segments(self, run: str) -> list[WorkflowStatus]:
+        """Return the segments of a run; after a checkpoint only the first one and the last two."""
+        last = self.last(run)
+        if last is None or not waits_before(last):
+            return self.segments(run)
+        first = self._client.list_workflows(workflow_ids=[run], load_input=False)
+        number = int(last.workflow_id.partition(SEPARATOR)[2])
+        return first + self.segments(run, number - 1)
 
     def can_continue(self, run: str) -> bool:
         """Return whether a run has not ended, or can be resumed."""
@@ -554,6 +572,11 @@ def is_cancelled(status: WorkflowStatus) -> bool:
 def is_resumed(status: WorkflowStatus) -> bool:
     """Return whether a paused run was resumed, and waits until its worker has released it."""
     return bool((status.attributes or {}).get(RESUMES))
+
+
+def waits_before(status: WorkflowStatus) -> int:
+    """Return the number of the waits before a segment that begins at a checkpoint, and else 0."""
+    return int((status.attributes or {}).get(WAITS, 0))
 
 
 def file_of(database: str) -> str:

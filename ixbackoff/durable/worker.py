@@ -24,15 +24,13 @@ from .._words.commands import Misuse
 from .codec import JSON, decode, encode, encode_failure, shown
 from .dbosinternals import launch, stop_queues, stop_reconnecting
 from .dbosjournal import Held, SegmentJournal
-from .journal import Cancelled, Parked, RunLost
-from .milliseconds import add_unixepoch
+from .journal import Cancelled, Checkpoint, Parked, RunLost
 from .outages import in_words, insist_in_thread
 from .performing import is_mistake, run_durably
 from .runlocks import RunLocks
 from .store import (
     APPLICATION,
     DBOS_NAME,
-    IDLE,
     SERIALIZER,
     VERSION,
     NewRun,
@@ -54,8 +52,6 @@ DBOS_LOGGER = getLogger("dbos")
 POLL = 0.1  # seconds between two queries of a queue, or of a run whose result is awaited
 REJOIN = 1.0  # seconds between two attempts to get a new lock
 THREADS = 64  # handlers that run concurrently
-CONNECTIONS = 20
-CONNECTIONS_TO_FILE = 3  # SQLite makes colliding writers sleep: let them wait for a connection
 HEAD_START = 2.0  # seconds by which a segment is due early: DBOS looks once a second
 STOPPING = 5.0  # seconds in which the threads that take runs from queues have to end
 WORKERS: list[Worker] = []
@@ -145,14 +141,11 @@ class Worker:
         self.dbos = DBOS(
             config={
                 "name": APPLICATION,
-                "system_database_url": self.store.database,
+                "system_database_engine": self.store.engine(),
                 "application_version": VERSION,
                 "executor_id": self.lock.id,
                 "serializer": SERIALIZER(),
-                "db_engine_kwargs": {"pool_events": [(add_unixepoch, "connect")]},
-                "sys_db_pool_size": CONNECTIONS_TO_FILE if self.store.sqlite else CONNECTIONS,
                 "notification_listener_polling_interval_sec": POLL,
-                "sys_db_idle_transaction_timeout_sec": IDLE,
                 "use_listen_notify": self.store.sqlite,  # PostgreSQL: one more connection
                 "log_level": "CRITICAL",  # below it DBOS logs a traceback for each failed run
             }
@@ -160,9 +153,12 @@ class Worker:
 
         held = Held(self.lock, self.generation, self.over)  # a run may arrive late from a queue
 
-        async def body(workflow: str, given: dict[str, Any], run: str, segment: int) -> Any:
+        async def body(
+            workflow: str, given: dict[str, Any], run: str, segment: int, at: Any = None
+        ) -> Any:
+            after = None if at is None else Checkpoint(*at)
             async with self.run_locks.of(run):
-                return await self.performed(NewRun(workflow, given, run), segment, held)
+                return await self.performed(NewRun(workflow, given, run), segment, held, after)
 
         DBOS.workflow(
             name=DBOS_NAME,
@@ -238,7 +234,9 @@ class Worker:
             outside_of_event_loops(self.stop)
             self.lock.close()
 
-    async def performed(self, start: NewRun, segment: int, held: Held) -> JSON:
+    async def performed(
+        self, start: NewRun, segment: int, held: Held, after: Checkpoint | None
+    ) -> JSON:
         """Perform one segment of a run; return its value, or the id of the next segment.
 
         Raises:
@@ -258,9 +256,9 @@ class Worker:
                     "its journal",
                     *(start.workflow, start.run),
                 )
-            journal = await SegmentJournal.loaded(self, start, segment, held)
+            journal = await SegmentJournal.loaded(self, start, segment, held, after)
             building = False
-            value = await run_durably(program, how, self.interpreter, journal)
+            value = await run_durably(program, how, self.interpreter, journal, after)
             return {"value": self.store.sealed(encode(value))}
         except Parked as parked:
             owner = owner_of(start.run, segment)
@@ -298,7 +296,8 @@ class Worker:
         """
         left = parked.left()
         early = min(HEAD_START, left / 10) if self.concurrency is None else 0.0
-        self.store.park(start, segment, self.lock.now() + left - early, owner)
+        due = self.lock.now() + left - early
+        self.store.park(start, segment, due, owner, parked.checkpoint)
 
     @contextmanager
     def abortable(self) -> Generator[None]:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from io import TextIOWrapper
 from logging import getLogger
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import TypeAlias
 from uuid import uuid4
 
@@ -104,6 +104,7 @@ class ServerLock:
         self.id = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
         self._store = store
         self._stopped = Event()
+        self._working = Lock()
         self._free: set[str] = set()
         self._engine = store.engine()
         self._clock = DatabaseClock(self._time)
@@ -168,7 +169,8 @@ class ServerLock:
     def _repeat(self, work: Callable[[], None], pause: Callable[[], float]) -> None:
         while not self._stopped.wait(pause()):
             try:
-                work()
+                with self._working:  # or each could hold a connection, and wait for another one
+                    work()
             except Exception as error:
                 LOGGER.warning("worker %s cannot check the other workers: %r", self.id, error)
 

@@ -64,6 +64,24 @@ def test_a_run_on_a_server_and_in_stretches(database: str) -> None:
             assert len(engine.store.segments(run.id)) == (1 if hold > 1.5 else 2)
 
 
+def test_an_idle_worker_has_at_most_four_connections(
+    database: str, roomy_postgresql: Server
+) -> None:
+    engine = sqlalchemy.create_engine(roomy_postgresql.url, isolation_level="AUTOCOMMIT")
+    counted = sqlalchemy.text("select count(*) from pg_stat_activity where datname = :name")
+    name = {"name": database.rpartition("/")[2]}
+    seen: list[int] = []
+    with (
+        Engine(live(), nap, later, database=database) as worker,
+        engine.connect() as connection,
+    ):
+        for number in range(40):
+            worker.start(later).result() if number == 10 else time.sleep(0.1)
+            seen.append(connection.execute(counted, name).scalar_one())
+    engine.dispose()
+    assert 2 <= max(seen) <= 4
+
+
 def test_many_runs_are_begun_in_one_transaction(database: str) -> None:
     @durable(name="title")
     def title(text: str) -> Any:
