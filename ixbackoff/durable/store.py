@@ -42,7 +42,7 @@ from .dbosinternals import (
     workflow_table,
 )
 from .journal import Checkpoint, Entry
-from .milliseconds import add_unixepoch
+from .old_sqlite import add_unixepoch
 from .outages import in_words
 from .trusted import check_owner_of, check_rows, check_schema
 

@@ -25,7 +25,7 @@ OVER = {"SUCCESS": "done", "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "abandoned"}
 
 
 class RunSummary(NamedTuple):
-    """The summary of one run, as `Engine.runs` has it.
+    """The summary of a run, as `Engine.runs` returns it.
 
     >>> from ixbackoff.durable import RunSummary
     >>> RunSummary("order-1", "order", 0.0, "", 3, 0, "waiting until 12:00").rung
@@ -36,7 +36,7 @@ class RunSummary(NamedTuple):
         worker: the worker that had it last.
         rung: the number of waits that are left; `None` before the first wait.
         wait_count: the number of waits that it has begun.
-        state: its current activity, or its end, in words.
+        state: what it is doing, or how it ended.
     """
 
     run: str

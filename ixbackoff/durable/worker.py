@@ -151,7 +151,7 @@ class Worker:
             }
         )
 
-        held = Held(self.lock, self.generation, self.over)  # a run may arrive late from a queue
+        held = Held(self.lock, self.generation, self.over)  # those of now, should a run come later
 
         async def body(
             workflow: str, given: dict[str, Any], run: str, segment: int, at: Any = None

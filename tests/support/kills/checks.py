@@ -20,6 +20,7 @@ BRANCHES = 3
 KEPT = 1.5  # seconds after its end in which an answer is kept, on a busy machine too
 CLEANED_UP = 2.0  # seconds after which a cancelled run has cleaned up, on a busy machine too
 
+CUT = "cut"  # what is said of a process that lives, but has no network
 PROCESS = {"killed", "stopped", "continued", "joined", "lost"}
 FAILURES: dict[Any, Exception] = {
     Fetch: Throttled(0.35),
@@ -109,7 +110,9 @@ def checked(
     report = Report()
     processes = Processes(happened)
     report.counts["kills"] = len(processes.kills)
-    report.counts["stops"] = len(processes.stops)
+    cuts = sum(one.what == "stopped" and one.said == CUT for one in happened)
+    report.counts["cuts"] = cuts
+    report.counts["stops"] = len(processes.stops) - cuts
     told: dict[str, list[Performed]] = defaultdict(list)
     for one in sorted(happened):
         if one.what not in PROCESS:
