@@ -20,7 +20,8 @@ BRANCHES = 3
 KEPT = 1.5  # seconds after its end in which an answer is kept, on a busy machine too
 CLEANED_UP = 2.0  # seconds after which a cancelled run has cleaned up, on a busy machine too
 
-CUT = "cut"  # what is said of a process that lives, but has no network
+CUT, SILENT = "cut", "silent"
+"""What is said of a process that lives, but has no network; a silent one keeps its lock."""
 PROCESS = {"killed", "stopped", "continued", "joined", "lost"}
 FAILURES: dict[Any, Exception] = {
     Fetch: Throttled(0.35),
@@ -110,7 +111,7 @@ def checked(
     report = Report()
     processes = Processes(happened)
     report.counts["kills"] = len(processes.kills)
-    cuts = sum(one.what == "stopped" and one.said == CUT for one in happened)
+    cuts = sum(one.what == "stopped" and one.said in (CUT, SILENT) for one in happened)
     report.counts["cuts"] = cuts
     report.counts["stops"] = len(processes.stops) - cuts
     told: dict[str, list[Performed]] = defaultdict(list)

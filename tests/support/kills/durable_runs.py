@@ -28,7 +28,7 @@ from ixbackoff.durable.workerlocks import DRIVER, LOCKS, key_of
 
 from ..servers.links import Link
 from ..servers.postgresql import running
-from .checks import CUT, checked, waits_of
+from .checks import CUT, SILENT, checked, waits_of
 from .dying import CLOCK, LIVING, LOST, MOMENTS, Dies, Order
 from .killing import Killing, Report, told
 from .programs import WORKFLOWS, Record, interpreter
@@ -332,7 +332,7 @@ class KillingRuns(Killing):
             time.sleep(0.001)
         told = self.record.read()
         by_process = {str(child.id): child for child in living}
-        gone = {one.process for one in told if one.what == "stopped"}
+        gone = {one.process for one in told if one.what == "stopped" and one.said != SILENT}
         last = [one.process for one in told if one.what == "begin" and one.process not in gone]
         process = last[-1] if last else ""
         if process.partition("+")[0] not in by_process:
@@ -348,8 +348,9 @@ class KillingRuns(Killing):
             self.record.tell("stopped", "-:-", process=process)
             self.take_lock(joined[-1].said)
         else:
-            self.record.tell("stopped", "-:-", said=CUT, process=process)
-            child.link.cut(silently=self.chance.random() < SILENTLY)
+            silently = self.chance.random() < SILENTLY
+            self.record.tell("stopped", "-:-", said=SILENT if silently else CUT, process=process)
+            child.link.cut(silently)
         time.sleep(self.chance.uniform(*self.chance.choice(STOPPED)))
         self.record.tell("continued", "-:-", process=process)
         if child.link is None:
