@@ -251,7 +251,7 @@ def work(database: str) -> list[float]:
 
 
 def finish(database: str) -> list[float]:
-    """Finish a run, and copy its rows so that there are many of it; return the seconds of a copy."""
+    """Finish a run, and copy its rows many times; return the seconds of a copy."""
     with Engine(Knocked(-1.0).interpreter, knock, database=database) as engine:
         engine.start_with_id("done", knock, 0).result()
         schema = "" if engine.store.sqlite else "dbos."

@@ -38,7 +38,7 @@ class Workflow(Generic[P, A_co, E_co, I]):
 
     Attributes:
         name: the name, by which an engine finds the function for a run.
-        rate: the numbers of runs and of seconds in which all workers together begin them, at most.
+        rate: how many runs all workers together begin at most, and in how many seconds.
     """
 
     def __init__(

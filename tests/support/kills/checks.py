@@ -76,7 +76,8 @@ class Processes:
 
     def __init__(self, happened: list[Performed]) -> None:
         self.kills = [(one.time, one.process) for one in happened if one.what == "killed"]
-        self.stops = [(one.time, one.process) for one in happened if one.what == "stopped"]
+        stops = [one for one in happened if one.what == "stopped" and one.said != SILENT]
+        self.stops = [(one.time, one.process) for one in stops]
         self.losses = {one.process: one.time for one in happened if one.what == "lost"}
         self.times = sorted(time for time, _ in self.kills + self.stops)
 
@@ -111,9 +112,9 @@ def checked(
     report = Report()
     processes = Processes(happened)
     report.counts["kills"] = len(processes.kills)
-    cuts = sum(one.what == "stopped" and one.said in (CUT, SILENT) for one in happened)
-    report.counts["cuts"] = cuts
-    report.counts["stops"] = len(processes.stops) - cuts
+    stops = Counter(one.said for one in happened if one.what == "stopped")
+    report.counts["stops"] = stops["-"]
+    report.counts["cuts"] = stops[CUT] + stops[SILENT]
     told: dict[str, list[Performed]] = defaultdict(list)
     for one in sorted(happened):
         if one.what not in PROCESS:
