@@ -19,7 +19,7 @@ from dbos import error as dbos_errors
 
 from .._running.sleeping import LONGEST_SLEEP, awaitable
 from .clocks import left
-from .journal import Cancelled, Checkpoint, Entry, Make, MakeAsync, Parked, RunLost, after
+from .journal import Cancelled, Entry, Make, MakeAsync, Parked, RunLost, after
 from .outages import insist, insist_async, outside_of_workflows
 from .store import NewRun, Store, converted, is_cancelled, owner_of, segment_id
 from .workerlocks import WorkerLock
@@ -71,10 +71,8 @@ class SegmentJournal:
         before: the places of the entries of earlier segments.
     """
 
-    def __init__(
-        self, host: RunHost, start: NewRun, number: int, held: Held, after: Checkpoint | None = None
-    ) -> None:
-        self.after = after
+    def __init__(self, host: RunHost, start: NewRun, number: int, held: Held) -> None:
+        self.checkpoint = start.checkpoint
         self.host = host
         self.held = held
         self.run = start.run
@@ -87,24 +85,22 @@ class SegmentJournal:
         self.numbering = Lock()
 
     @classmethod
-    async def loaded(
-        cls, host: RunHost, start: NewRun, number: int, held: Held, after: Checkpoint | None
-    ) -> SegmentJournal:
-        made = cls(host, start, number, held, after)
+    async def loaded(cls, host: RunHost, start: NewRun, number: int, held: Held) -> SegmentJournal:
+        made = cls(host, start, number, held)
         await made.in_thread(made.load)
         return made
 
     def load(self) -> None:
         """Read the journal; if it is empty, record the start of the run."""
-        earlier = range(self.number) if self.after is None else self.after.segments
+        earlier = range(self.number) if self.checkpoint is None else self.checkpoint.segments
         ids = {segment_id(self.run, segment): segment for segment in (*earlier, self.number)}
         steps: list[tuple[int, Entry | None]] = []
         for segment, steps in self.insist(partial(self.host.store.steps_of, [*ids])).items():
             self.before = frozenset(self.entries)
             found = [self.opened(entry) for _, entry in steps if entry is not None]
             self.entries |= {entry["at"]: entry | {"in": ids[segment]} for entry in found}
-        if self.after is not None:
-            self.before |= {self.after.place}
+        if self.checkpoint is not None:
+            self.before |= {self.checkpoint.place}
         for _ in range(max((step for step, _ in steps), default=0)):
             DBOS.reserve_step()
         self.resumed = BEGIN in self.entries

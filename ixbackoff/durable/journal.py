@@ -89,24 +89,20 @@ class RunLost(RunReleased):
 
 
 class Checkpoint(NamedTuple):
-    """What a run at `FOREVER` needs in order to continue after a parked wait.
-
-    With it, the run does not replay the tries and waits before: a wake costs the same after ten
-    thousand waits as after thirty.
+    """What a run at `FOREVER` needs to continue after a parked wait without replaying its tries.
 
     Attributes:
         first: the index of the first command of the retry step.
-        next: that of the next command.
-        origin: as that of `Line`.
-        tries, waits, seconds, shortest: the number of tries, and of waits with this one; the
-            seconds of them all, and of this one.
+        place: the place of the wait.
+        tries, waits, seconds: the numbers of tries and waits so far, and the seconds of the waits.
+        shortest: the seconds of this wait.
         kept: the places of the answers that the step keeps.
         segments: the earlier segments with these answers, and with the commands before the step.
         wait: the times in the entry of this wait.
     """
 
     first: int
-    next: int
+    place: str
     origin: str
     tries: int
     waits: int
@@ -115,10 +111,6 @@ class Checkpoint(NamedTuple):
     kept: list[str]
     segments: list[int]
     wait: Entry
-
-    @property
-    def place(self) -> str:
-        return str(self.next - 1)
 
 
 class Parked(RunReleased):
@@ -147,12 +139,14 @@ class Journal(Protocol):
         seed: the seed of the run: each start of a run, even with the same id, has its own.
         resumed: whether an earlier process began the run.
         began: the start of the run, in seconds since the epoch.
+        checkpoint: the parked wait after which the run continues, if its journal is long.
     """
 
     run: str
     seed: int
     resumed: bool
     began: float
+    checkpoint: Checkpoint | None
 
     @property
     def closing(self) -> bool:
@@ -210,9 +204,9 @@ class Line:
         path: the beginning of the places of the commands.
         again: whether the next command may have been performed before.
         origin: the `origin` of the `all_of` around an effect.
-        checkpoint: where the first retry step continues, if not at its first try.
 
     Attributes:
+        checkpoint: where the endless retry step continues, until it begins.
         began: the index at which the last retry step began.
         again_at: the places of the kept answers that the first try after a checkpoint reads again.
         run: the run of the program; `None` in an effect.
@@ -229,18 +223,13 @@ class Line:
     """
 
     def __init__(
-        self,
-        journal: Journal,
-        path: str = "",
-        again: bool = False,
-        origin: str = "",
-        checkpoint: Checkpoint | None = None,
+        self, journal: Journal, path: str = "", again: bool = False, origin: str = ""
     ) -> None:
         self.journal = journal
         self.path = path
         self.again = again
         self.origin = origin
-        self.checkpoint = checkpoint
+        self.checkpoint: Checkpoint | None = None
         self.began = 0
         self.again_at: list[str] = []
         self.run: ProgramRun | None = None
@@ -271,7 +260,7 @@ class Line:
         if before is None or run is None or (run.rung, self.index) != (ENDLESS, before.first):
             return
         self.checkpoint, self.again_at = None, list(before.kept)
-        self.index, self.origin, self.times = before.next, before.origin, []
+        self.index, self.origin, self.times = int(before.place) + 1, before.origin, []
         self.tried, self.places, self._kept = [], [], run.kept
         run.tries, run.wait_count, run.wait_seconds = before.tries, before.waits, before.seconds
         run.shortest, run.retries = before.shortest, before.waits
@@ -291,7 +280,7 @@ class Line:
         kept = self.places[: len(run.kept or ())]
         found_in = {(self.journal.known(place) or {}).get("in", 0) for place in kept}
         return Checkpoint(
-            *(self.began, self.index + 1, self.origin, run.tries, run.wait_count + 1),
+            *(self.began, self.place, self.origin, run.tries, run.wait_count + 1),
             *(run.wait_seconds + run.shortest, run.shortest, kept, sorted({0} | found_in)),
             {name: wait[name] for name in ("seconds", "due", "parks", "boot", "boot_due")},
         )

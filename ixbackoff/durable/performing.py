@@ -54,7 +54,6 @@ from .codec import JSON, decode, encode, encode_failure, shown
 from .journal import (
     CURRENT,
     Cancelled,
-    Checkpoint,
     Entry,
     Journal,
     Line,
@@ -73,21 +72,15 @@ __tracebackhide__ = True
 
 
 async def run_durably(
-    program: Ladder,
-    how: Defaults,
-    interpreter: AnyInterpreter,
-    journal: Journal,
-    checkpoint: Checkpoint | None = None,
+    program: Ladder, how: Defaults, interpreter: AnyInterpreter, journal: Journal
 ) -> Any:
     """Run a program from where its journal ends: return its value, or raise its last failure.
-
-    With a checkpoint, the wait of the checkpoint ends first. No budget pays for the waits before.
 
     Raises:
         RunReleased: this process no longer has the run.
         Cancelled: the run was cancelled, and has cleaned up.
     """
-    again = journal.resumed
+    again, checkpoint = journal.resumed, journal.checkpoint
     if checkpoint is not None:
         again = journal.known(after(checkpoint.place)) is not None
         if not again:
@@ -96,7 +89,8 @@ async def run_durably(
     run._id = journal.run
     account = None if how.budget is None else how.budget.open(time.monotonic())
     performer = Performer(journal, interpreter, account)
-    line = Line(journal, again=again, checkpoint=checkpoint)
+    line = Line(journal, again=again)
+    line.checkpoint = checkpoint
     line.follow(run)
     run.retries_begin = line.begin_retries
     stream = unrolled(program, Defaults(within=how.within, through=how.through), run=run)

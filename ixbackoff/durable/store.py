@@ -81,11 +81,16 @@ SERIALIZER = DBOSPortableJSONSerializer
 
 
 class NewRun(NamedTuple):
-    """A run at its start; `given` has the arguments, the seed and the fingerprint, as JSON."""
+    """A run at its start, or at a checkpoint.
+
+    Attributes:
+        given: the arguments, the seed and the fingerprint, as JSON.
+    """
 
     workflow: str
     given: dict[str, JSON]
     run: str
+    checkpoint: Checkpoint | None = None
 
 
 class RunFailed(Exception):
@@ -187,9 +192,7 @@ class Store:
         """Enqueue a new run, unless a run with its id exists."""
         self._client.enqueue(options_of(start, 0), *start, 0)
 
-    def park(
-        self, start: NewRun, segment: int, due: float, owner: str, at: Checkpoint | None
-    ) -> None:
+    def park(self, start: NewRun, segment: int, due: float, owner: str) -> None:
         """Enqueue the segment after `segment`, to begin when it is `due` by the shared clock.
 
         Raises:
@@ -201,9 +204,9 @@ class Store:
             after = segment_id(start.run, segment + 1)
             following = options_of(start, segment + 1)
             following["delay_seconds"] = 0.0  # by the clock of this machine
-            if at is not None:
-                following["attributes"][WAITS] = at.waits
-            self._client.enqueue_in_transaction(connection, following, *start, segment + 1, at)
+            if start.checkpoint is not None:
+                following["attributes"][WAITS] = start.checkpoint.waits
+            self._client.enqueue_in_transaction(connection, following, *start, segment + 1)
             rows = workflow_table(self._client)
             change = sqlalchemy.update(rows).values(delay_until_epoch_ms=int(due * 1000))
             connection.execute(change.where(rows.c.workflow_uuid == after))

@@ -153,12 +153,10 @@ class Worker:
 
         held = Held(self.lock, self.generation, self.over)  # those of now, should a run come later
 
-        async def body(
-            workflow: str, given: dict[str, Any], run: str, segment: int, at: Any = None
-        ) -> Any:
-            after = None if at is None else Checkpoint(*at)
+        async def body(workflow: str, given: dict[str, Any], run: str, at: Any, part: int) -> Any:
+            start = NewRun(workflow, given, run, None if at is None else Checkpoint(*at))
             async with self.run_locks.of(run):
-                return await self.performed(NewRun(workflow, given, run), segment, held, after)
+                return await self.performed(start, part, held)
 
         DBOS.workflow(
             name=DBOS_NAME,
@@ -234,9 +232,7 @@ class Worker:
             outside_of_event_loops(self.stop)
             self.lock.close()
 
-    async def performed(
-        self, start: NewRun, segment: int, held: Held, after: Checkpoint | None
-    ) -> JSON:
+    async def performed(self, start: NewRun, segment: int, held: Held) -> JSON:
         """Perform one segment of a run; return its value, or the id of the next segment.
 
         Raises:
@@ -256,9 +252,9 @@ class Worker:
                     "its journal",
                     *(start.workflow, start.run),
                 )
-            journal = await SegmentJournal.loaded(self, start, segment, held, after)
+            journal = await SegmentJournal.loaded(self, start, segment, held)
             building = False
-            value = await run_durably(program, how, self.interpreter, journal, after)
+            value = await run_durably(program, how, self.interpreter, journal)
             return {"value": self.store.sealed(encode(value))}
         except Parked as parked:
             owner = owner_of(start.run, segment)
@@ -296,8 +292,8 @@ class Worker:
         """
         left = parked.left()
         early = min(HEAD_START, left / 10) if self.concurrency is None else 0.0
-        due = self.lock.now() + left - early
-        self.store.park(start, segment, due, owner, parked.checkpoint)
+        start = start._replace(checkpoint=parked.checkpoint)
+        self.store.park(start, segment, self.lock.now() + left - early, owner)
 
     @contextmanager
     def abortable(self) -> Generator[None]:

@@ -86,7 +86,7 @@ def lived(program: Any, how: Defaults, fails_at: list[int], hold: float, checkpo
     with observed(one.tell):
         while True:
             try:
-                value = asyncio.run(run_durably(program, how, interpreter, journal, at_checkpoint))
+                value = asyncio.run(run_durably(program, how, interpreter, journal))
             except Parked as parked:
                 whole += [text for text in journal.kept if text not in whole]
                 kept, before = whole, journal.time
@@ -98,7 +98,7 @@ def lived(program: Any, how: Defaults, fails_at: list[int], hold: float, checkpo
                 journal.resumed = True
                 if at_checkpoint is not None:
                     journal.before |= {at_checkpoint.place}
-                journal.time = before
+                journal.time, journal.checkpoint = before, at_checkpoint
                 one.wakes.append(len(kept))
             else:
                 return value, one
@@ -147,13 +147,14 @@ def test_a_run_from_a_checkpoint_is_the_run_that_replays_everything(
 
 
 def test_other_code_after_a_checkpoint_diverges_and_performs_nothing() -> None:
-    at_it = Checkpoint(1, 99, "1", 25, 25, 25.0, 1.0, [], [0], {})
+    at_it = Checkpoint(1, "98", "1", 25, 25, 25.0, 1.0, [], [0], {})
     for other in (at(FOREVER).retry(three()), at(N1).retry(three()), POLLERS["after others"]):
         asked = Lived([])
         journal = Woken(['{"at": "98w"}'], 0.0)
+        journal.checkpoint = at_it
         interpreter = Ask.handled_by(asked.answer)
         with pytest.raises(Diverged, match="where it had issued the tries of a retry step"):
-            asyncio.run(run_durably(other, Defaults(Constant(1.0)), interpreter, journal, at_it))
+            asyncio.run(run_durably(other, Defaults(Constant(1.0)), interpreter, journal))
         assert asked.asked == []
 
 

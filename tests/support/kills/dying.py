@@ -98,10 +98,8 @@ def ask_again() -> None:
     """Forget the last answer when a process dies."""
     whole = SegmentJournal.loaded
 
-    async def loaded(
-        worker: Worker, start: Any, number: int, held: Held, at: Any
-    ) -> SegmentJournal:
-        made = await whole(worker, start, number, held, at)
+    async def loaded(worker: Worker, start: Any, number: int, held: Held) -> SegmentJournal:
+        made = await whole(worker, start, number, held)
         answered = [at for at, entry in made.entries.items() if "a" in entry or "f" in entry]
         if made.resumed and answered:
             del made.entries[max(answered, key=lambda at: int(at.partition("/")[0]))]
