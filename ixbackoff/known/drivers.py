@@ -22,9 +22,9 @@ from typing import Any
 from .._words import verdicts
 from .._words.verdicts import Judge, Verdict, always_transient
 from . import shapes
+from .http_statuses import answered, reason_to_stop
 from .judging import bases, permanent
 from .reaching import unreachable_by_text
-from .resending import answered, reason_to_stop
 from .sqlstates import is_lost, is_transient
 from .tracebacks import through, variables
 
@@ -32,7 +32,7 @@ NEVER_RUN = {1040, 1205, 1213, 2002, 2003}  # too many connections, a lock, a de
 LOST = {2006, 2013, 2055}
 REJECTED = {202, 252}  # ClickHouse runs too many queries, or has too many parts for an insert
 UNREACHED = {-195, -187}  # librdkafka has lost a broker, or all of them
-FORCED = {320, 506, 541}  # a broker of AMQP stops, or lacks resources
+FORCED = {320, 506, 541}  # a broker of AMQP stops, lacks resources, or fails
 LOCKED = {5, 6}  # SQLITE_BUSY, SQLITE_LOCKED
 STATUS = re.compile(r"HTTP status ([0-9]{3})|response code ([0-9]{3})")
 PUBLISHES = "basic_publish", "publish"

@@ -1,8 +1,8 @@
 """Failures of `urllib.request` and `http.client` of the standard library.
 
 `URLError` wraps a failure to connect or to send the request; the traceback tells which of the two.
-`RemoteDisconnected` without its request in the traceback is transient, as the plain
-`ConnectionResetError` is that it derives from.
+`RemoteDisconnected` without its request in the traceback is transient, like `ConnectionResetError`,
+its base class.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .judging import permanent
-from .resending import (
+from .http_statuses import (
     SentRequest,
     after,
     answered,
@@ -23,6 +22,7 @@ from .resending import (
     refused_by_proxy,
     sent_request,
 )
+from .judging import permanent
 from .tracebacks import through, variables
 
 OPENING = {("urllib.request", "open")}

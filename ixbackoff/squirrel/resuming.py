@@ -28,7 +28,7 @@ from ..durable.summaries import entries_of, summary_of
 from .commands import Brought, Resource
 from .display import Display
 from .fetching import FetchedFiles
-from .keeping import outcome
+from .keep_all import outcome
 from .pipeline import Kept, Places, Row, keep
 from .sealing import FileGone, check_sealed, remove_run, seal, sweep
 from .summary import SummaryLine
@@ -110,7 +110,7 @@ class Runs:
         return self._line(run, Arguments(resource, places, self.base, self.within))
 
     def others(self) -> list[SummaryLine]:
-        """Return the lines of resumed runs of earlier commands, but for parked runs."""
+        """Return the lines of resumed runs of earlier commands, except parked and paused ones."""
         others = [run for run in list(self._performed) if run not in self._shown]
         rests = self.engine.store.rests
         return [self._line(run, self.arguments(run)) for run in others if not rests(run)]

@@ -20,7 +20,7 @@ from ixbackoff import RetryBudget
 from ixbackoff.squirrel.commands import Claim, Copy, Look, Resource, Swap
 from ixbackoff.squirrel.index import Index, IndexUnavailable
 from ixbackoff.squirrel.jobs import Jobs
-from ixbackoff.squirrel.keeping import FULL, MOST_ORIGINS, OriginBudgets
+from ixbackoff.squirrel.keep_all import FULL, MOST_ORIGINS, OriginBudgets
 from ixbackoff.testing.web import (
     Connection,
     Fault,
@@ -269,7 +269,7 @@ def test_a_file_of_many_lines_takes_no_memory_for_each() -> None:
     stop = threading.Event()
     jobs = Jobs(lines(), str, lambda one: ahead.append(read - one), lambda *_: ahead.clear(), stop)
     jobs.run(8)
-    assert jobs.taken == 100_000
+    assert jobs.read == 100_000
     assert not jobs._turns
 
 
