@@ -29,6 +29,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from .._words.commands import Misuse
 from .codec import JSON, TAG
+from .connections import server_engine
 from .dbosinternals import (
     check_owner,
     connections,
@@ -58,8 +59,6 @@ SEPARATOR = "#"
 
 BATCH = 500  # keys in one query
 LONGEST_ID = 200  # characters
-IDLE = 5.0  # seconds for which a frozen process can lock rows
-CONNECTIONS = 4  # of a worker; its lock holds one of them, and DBOS perhaps another one
 CONNECTIONS_TO_FILE = 3  # SQLite makes colliding writers sleep: let them wait for a connection
 ACTIVE = ["PENDING", "ENQUEUED", "DELAYED"]
 CANCELLED = "cancelled"
@@ -123,10 +122,10 @@ class Store:
             check_owner_of(file_of(database))
         self._client = DBOSClient(
             system_database_url=database,
+            system_database_engine=None if self.sqlite else server_engine(database),
             serializer=SERIALIZER(),
             application_name=APPLICATION,
-            sys_db_idle_transaction_timeout_sec=IDLE,
-            system_database_pool_size=CONNECTIONS_TO_FILE if self.sqlite else CONNECTIONS,
+            system_database_pool_size=CONNECTIONS_TO_FILE,
             lazy=True,
         )
         event.listen(self.engine(), "connect", add_unixepoch)
@@ -175,6 +174,7 @@ class Store:
     def close(self) -> None:
         stop_reconnecting(self._client)
         self._client.destroy()
+        self.engine().dispose()
 
     def register(
         self, workflow: str, concurrency: int | None, poll: float, rate: tuple[int, float] | None

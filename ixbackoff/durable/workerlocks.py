@@ -36,7 +36,6 @@ SURE = 1.2  # seconds for which a check holds; less than any round
 ROUND = 2.0  # seconds between two checks of the other workers
 SPREAD = 0.2  # the share by which a round may be shorter or longer, so that workers drift apart
 KEEPALIVE = ("tcp_keepalives_idle=5", "tcp_keepalives_interval=2", "tcp_keepalives_count=3")
-DRIVER = "postgresql+psycopg"
 
 HELD: set[TextIOWrapper] = set()
 """The lock files that this process holds."""

@@ -20,6 +20,7 @@ from dbos._core import execute_dequeued_workflow
 
 from ixbackoff import N1, Constant, at, call
 from ixbackoff.durable import Engine, durable
+from ixbackoff.durable.connections import CALM
 from ixbackoff.durable.dbosjournal import SegmentJournal
 from ixbackoff.durable.worker import WORKERS
 from ixbackoff.live import live
@@ -51,8 +52,8 @@ def nap() -> Any:
 
 
 @durable(name="later", schedule=Constant(1.5))
-def later() -> Any:
-    return at(N1).retry(call(str, 1))
+def later(number: int = 1) -> Any:
+    return at(N1).retry(call(str, number))
 
 
 def test_a_run_on_a_server_and_in_stretches(database: str) -> None:
@@ -75,8 +76,12 @@ def test_an_idle_worker_has_at_most_four_connections(
         Engine(live(), nap, later, database=database) as worker,
         engine.connect() as connection,
     ):
-        for number in range(40):
-            worker.start(later).result() if number == 10 else time.sleep(0.1)
+        runs = worker.start_many(later, {f"run {number}": number for number in range(50)})
+        for run in runs:
+            run.result()
+        time.sleep(2 * CALM)
+        for _ in range(20):
+            time.sleep(0.1)
             seen.append(connection.execute(counted, name).scalar_one())
     engine.dispose()
     assert 2 <= max(seen) <= 4

@@ -23,8 +23,9 @@ from typing import Any, NamedTuple, Self
 import sqlalchemy
 
 from ixbackoff.durable import Engine, WorkflowHandle
+from ixbackoff.durable.connections import DRIVER
 from ixbackoff.durable.store import Store
-from ixbackoff.durable.workerlocks import DRIVER, LOCKS, key_of
+from ixbackoff.durable.workerlocks import LOCKS, key_of
 
 from ..servers.links import Link
 from ..servers.postgresql import running
