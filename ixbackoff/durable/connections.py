@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from time import monotonic
 from typing import Any
 
 import sqlalchemy
@@ -13,31 +12,19 @@ from sqlalchemy.util.queue import Empty
 
 DRIVER = "postgresql+psycopg"
 FEW = 4  # of an idle worker; its lock holds one of them, and DBOS perhaps another one
+SPARE = 2  # that are not in use
 MOST = 24
-CALM = 3.0  # seconds after which connections that are not needed are closed
-MOMENT = 0.3  # seconds to wait for a connection that is in use, before another one is made
+MOMENT = 0.3  # seconds to wait for one of the few, before another one is made
 IDLE = 5  # seconds for which a frozen process can lock rows
 
 
 class SparingPool(QueuePool):
-    """A pool that makes a fifth connection only after a moment, and closes it when it is calm."""
-
-    _grown = 0.0
+    """A pool in which requests at the same moment share a few connections."""
 
     def _do_get(self) -> ConnectionPoolEntry:
-        if self.checkedin() + self.checkedout() >= FEW:
-            with suppress(Empty):
-                return self._pool.get(True, MOMENT)
-            self._grown = monotonic()
+        with suppress(Empty):
+            return self._pool.get(self.checkedin() + self.checkedout() >= FEW, MOMENT)
         return super()._do_get()
-
-    def _do_return_conn(self, record: ConnectionPoolEntry) -> None:
-        many = self.checkedin() + self.checkedout() > FEW
-        if many and self.checkedin() and monotonic() - self._grown > CALM:
-            record.close()
-            self._dec_overflow()
-        else:
-            super()._do_return_conn(record)
 
 
 def end_frozen_transactions(connection: Any, _record: object) -> None:
@@ -46,10 +33,8 @@ def end_frozen_transactions(connection: Any, _record: object) -> None:
 
 
 def server_engine(database: str) -> sqlalchemy.Engine:
-    """Return the engine of a worker, or of a process that starts runs."""
     url = sqlalchemy.make_url(database).set(drivername=DRIVER)
-    made = sqlalchemy.create_engine(
-        url, poolclass=SparingPool, pool_size=MOST, max_overflow=0, pool_pre_ping=True
-    )
+    sizes = {"pool_size": SPARE, "max_overflow": MOST - SPARE}
+    made = sqlalchemy.create_engine(url, poolclass=SparingPool, pool_pre_ping=True, **sizes)
     event.listen(made, "connect", end_frozen_transactions)
     return made

@@ -224,7 +224,7 @@ class Engine(Generic[E]):
             Unrecordable: an argument cannot be recorded.
         """
         start = self._new_run(id, workflow, args, kwargs)
-        self.store.enqueue(start)
+        self.store.enqueue_all([start])
         return self._handles([start])[0]
 
     def start_many(

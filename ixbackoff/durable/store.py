@@ -80,11 +80,7 @@ SERIALIZER = DBOSPortableJSONSerializer
 
 
 class NewRun(NamedTuple):
-    """A run at its start, or at a checkpoint.
-
-    Attributes:
-        given: the arguments, the seed and the fingerprint, as JSON.
-    """
+    """A run at its start; `given` has the arguments, the seed and the fingerprint, as JSON."""
 
     workflow: str
     given: dict[str, JSON]
@@ -188,10 +184,6 @@ class Store:
             on_conflict="always_update",
         )
 
-    def enqueue(self, start: NewRun) -> None:
-        """Enqueue a new run, unless a run with its id exists."""
-        self._client.enqueue(options_of(start, 0), *start, 0)
-
     def park(self, start: NewRun, segment: int, due: float, owner: str) -> None:
         """Enqueue the segment after `segment`, to begin when it is `due` by the shared clock.
 
@@ -212,6 +204,7 @@ class Store:
             connection.execute(change.where(rows.c.workflow_uuid == after))
 
     def enqueue_all(self, starts: Iterable[NewRun]) -> None:
+        """Enqueue new runs, except those whose ids exist."""
         with self.engine().begin() as connection:
             for start in starts:
                 self._client.enqueue_in_transaction(connection, options_of(start, 0), *start, 0)

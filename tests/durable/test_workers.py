@@ -20,7 +20,6 @@ from dbos._core import execute_dequeued_workflow
 
 from ixbackoff import N1, Constant, at, call
 from ixbackoff.durable import Engine, durable
-from ixbackoff.durable.connections import CALM
 from ixbackoff.durable.dbosjournal import SegmentJournal
 from ixbackoff.durable.worker import WORKERS
 from ixbackoff.live import live
@@ -79,7 +78,7 @@ def test_an_idle_worker_has_at_most_four_connections(
         runs = worker.start_many(later, {f"run {number}": number for number in range(50)})
         for run in runs:
             run.result()
-        time.sleep(2 * CALM)
+        time.sleep(1)
         for _ in range(20):
             time.sleep(0.1)
             seen.append(connection.execute(counted, name).scalar_one())
