@@ -50,7 +50,8 @@ LATER = 30.0
 NEVER = 1e6
 """Seconds until runs are due that only have to be there."""
 POLL = 0.05
-KEYS = ("workflow_uuid", "message_uuid")
+KEY = "workflow_uuid"
+TABLES = ("workflow_status", "workflow_input", "workflow_output", "operation_outputs")
 DATABASES = ("SQLite", "PostgreSQL")
 
 
@@ -259,16 +260,16 @@ def finish(database: str) -> list[float]:
         with engine.store.engine().begin() as connection:
             for table in tables_of(engine.store._client):
                 names = [column.name for column in table.columns]
-                if "workflow_uuid" not in names:
+                if table.name not in TABLES:
                     continue
-                copied = [f"{name} || '-' || n" if name in KEYS else name for name in names]
+                copied = [f"{name} || '-' || n" if name == KEY else name for name in names]
                 connection.execute(
                     sqlalchemy.text(
                         f"insert into {schema}{table.name} ({', '.join(names)}) "  # noqa: S608
                         "with recursive numbers(n) as "
                         "(select 1 union all select n + 1 from numbers where n < :number) "
                         f"select {', '.join(copied)} from {schema}{table.name}, numbers "
-                        "where workflow_uuid = 'done'"
+                        f"where {KEY} = 'done'"
                     ),
                     {"number": DONE},
                 )
