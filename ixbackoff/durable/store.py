@@ -29,7 +29,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from .._words.commands import Misuse
 from .codec import JSON, TAG
-from .connections import server_engine
 from .dbosinternals import (
     check_owner,
     connections,
@@ -45,6 +44,7 @@ from .dbosinternals import (
 from .journal import Checkpoint, Entry
 from .old_sqlite import add_unixepoch
 from .outages import in_words
+from .serverpool import server_engine
 from .trusted import check_owner_of, check_rows, check_schema
 
 LOGGER = getLogger("ixbackoff")

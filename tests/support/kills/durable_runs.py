@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Self
 import sqlalchemy
 
 from ixbackoff.durable import Engine, WorkflowHandle
-from ixbackoff.durable.connections import DRIVER
+from ixbackoff.durable.serverpool import DRIVER
 from ixbackoff.durable.store import Store
 from ixbackoff.durable.workerlocks import LOCKS, key_of
 
