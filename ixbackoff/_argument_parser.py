@@ -29,8 +29,8 @@ UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 def open_streams() -> None:
     """Open the null device for each standard stream that is closed.
 
-    Python sets `sys.stdout` or `sys.stderr` to `None` after `>&-` or `2>&-`, and in pythonw. A
-    shell command that we start inherits the closed stream.
+    Python sets `sys.stdout` or `sys.stderr` to `None` after `>&-` or `2>&-`, and in pythonw. For a
+    shell command that `run` starts, the stream stays closed.
     """
     for name in "stdout", "stderr":
         if getattr(sys, name) is None:
@@ -91,7 +91,7 @@ class Flag(NamedTuple):
         read: converts the text to its value; `bool` for a flag without a value.
         help: its description.
         unit: the name of the value in the help.
-        argument: the name of the model's argument, if it differs from `name`.
+        argument: the name of an experiment's argument for it, if that differs from `name`.
         required: whether the command needs it.
     """
 

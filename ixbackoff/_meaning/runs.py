@@ -155,7 +155,7 @@ class ProgramRun(Run):
 
     @property
     def number(self) -> int:
-        """The number of waits left; an endless ladder counts down from the deepest rung to 1."""
+        """The number of waits left; an endless ladder counts down from the highest rung to 1."""
         return number_after(ENDLESS, self.wait_count) if self.rung == ENDLESS else self.rung
 
     def descend(self, step: Step) -> tuple[int, bool]:
