@@ -196,8 +196,6 @@ class Store:
             after = segment_id(start.run, segment + 1)
             following = options_of(start, segment + 1)
             following["delay_seconds"] = 0.0  # by the clock of this machine
-            if start.checkpoint is not None:
-                following["attributes"][WAITS] = start.checkpoint.waits
             self._client.enqueue_in_transaction(connection, following, *start, segment + 1)
             rows = workflow_table(self._client)
             change = sqlalchemy.update(rows).values(delay_until_epoch_ms=int(due * 1000))
@@ -511,13 +509,14 @@ def owner_of(run: str, segment: int) -> str:
 
 
 def options_of(start: NewRun, segment: int) -> EnqueueOptions:
+    waits = 0 if start.checkpoint is None else start.checkpoint.waits
     return {
         "workflow_name": DBOS_NAME,
         "queue_name": queue_of(start.workflow),
         "workflow_id": segment_id(start.run, segment),
         "app_version": VERSION,
         "serialization_type": WorkflowSerializationFormat.PORTABLE,
-        "attributes": {"workflow": start.workflow, "run": start.run},
+        "attributes": {"workflow": start.workflow, "run": start.run, WAITS: waits},
     }
 
 
