@@ -375,7 +375,6 @@ HELD, PARKED, MIXED = 60.0, 0.1, 0.6  # seconds; mixed, some waits of a run are 
 WORKERS = 3
 HOUR = 3600.0
 CLOCKS = (-HOUR, 0.0, HOUR)
-BEHIND = (-HOUR, 0.0)  # none ahead, which would park runs for an hour
 
 
 class Part(NamedTuple):
@@ -467,7 +466,7 @@ BROKEN_ON_FILE = [
 ]
 BROKEN_ON_SERVER = [
     Part(f"Broken on purpose: {LIVING}", "copy", HELD, 5, 3, control=LIVING),
-    Part(f"Broken on purpose: {CLOCK}", "copy", PARKED, 30, 3, control=CLOCK, clocks=BEHIND),
+    Part(f"Broken on purpose: {CLOCK}", "copy", PARKED, 9, 3, control=CLOCK),
     Part(f"Broken on purpose: {LOST}", "copy", HELD, 9, 3, 1.0, control=LOST, linked=True),
 ]
 
