@@ -196,7 +196,8 @@ class Store:
             after = segment_id(start.run, segment + 1)
             following = options_of(start, segment + 1)
             following["delay_seconds"] = 0.0  # by the clock of this machine
-            self._client.enqueue_in_transaction(connection, following, *start, segment + 1)
+            given = *start[:3], segment + 1, start.checkpoint
+            self._client.enqueue_in_transaction(connection, following, *given)
             rows = workflow_table(self._client)
             change = sqlalchemy.update(rows).values(delay_until_epoch_ms=int(due * 1000))
             connection.execute(change.where(rows.c.workflow_uuid == after))
@@ -205,7 +206,7 @@ class Store:
         """Enqueue new runs, except those whose ids exist."""
         with self.engine().begin() as connection:
             for start in starts:
-                self._client.enqueue_in_transaction(connection, options_of(start, 0), *start, 0)
+                self._client.enqueue_in_transaction(connection, options_of(start, 0), *start[:3], 0)
 
     def engine(self) -> sqlalchemy.Engine:
         return connections(self._client)

@@ -153,10 +153,12 @@ class Worker:
 
         held = Held(self.lock, self.generation, self.over)  # those of now, should a run come later
 
-        async def body(workflow: str, given: dict[str, Any], run: str, at: Any, part: int) -> Any:
+        async def body(
+            workflow: str, given: dict[str, Any], run: str, segment: int, at: Any = None
+        ) -> Any:
             start = NewRun(workflow, given, run, None if at is None else Checkpoint(*at))
             async with self.run_locks.of(run):
-                return await self.performed(start, part, held)
+                return await self.performed(start, segment, held)
 
         DBOS.workflow(
             name=DBOS_NAME,
