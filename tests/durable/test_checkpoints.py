@@ -58,10 +58,12 @@ class Woken(Memory):
 class Lived:
     """What was performed in a run that was parked again and again."""
 
-    def __init__(self, fails_at: list[int]) -> None:
+    def __init__(self, fails_at: list[int], asks: float | None = None) -> None:
         self.left = fails_at
+        self.asks = asks
         self.asked: list[tuple[Any, ...]] = []
         self.events: list[tuple[Any, ...]] = []
+        self.waits: set[float] = set()
         self.wakes: list[int] = []
 
     def answer(self, command: Ask) -> int:
@@ -70,17 +72,26 @@ class Lived:
         self.asked.append((command.name, *mine))
         if self.left and self.left[0] == int(command.name):
             del self.left[0]
-            raise NotReady()
+            raise NotReady(retry_after=self.asks if len(self.left) == LONG - DEEPEST else None)
         return 7
 
     def tell(self, event: Any) -> None:
         if told(event)[0] in ("issued", "ended"):
             self.events.append(told(event))
+        elif told(event)[0] == "waits":
+            self.waits.add(event.seconds)
 
 
-def lived(program: Any, how: Defaults, fails_at: list[int], hold: float, checkpoints: bool) -> Any:
+def lived(
+    program: Any,
+    how: Defaults,
+    fails_at: list[int],
+    hold: float,
+    checkpoints: bool,
+    asks: float | None = None,
+) -> Any:
     """Run a program to its end, with a new journal after each parked wait."""
-    one, journal, at_checkpoint = Lived(list(fails_at)), Woken([], hold), None
+    one, journal, at_checkpoint = Lived(list(fails_at), asks), Woken([], hold), None
     interpreter: Interpreter[Any] = Ask.handled_by(one.answer)
     whole: list[str] = []
     with observed(one.tell):
@@ -139,10 +150,10 @@ def test_a_run_from_a_checkpoint_is_the_run_that_replays_everything(
 ) -> None:
     fails_at = sorted(fails_at) if name != "retry" else fails_at
     how = Defaults(Exponential(1.0, 1.05), within)
-    value, whole = lived(POLLERS[name], how, fails_at, hold, False)
-    again, one = lived(POLLERS[name], how, fails_at, hold, True)
+    value, whole = lived(POLLERS[name], how, fails_at, hold, False, 50.0)
+    again, one = lived(POLLERS[name], how, fails_at, hold, True, 50.0)
     assert (again, one.asked) == (value, whole.asked)
-    assert one.events == whole.events
+    assert (one.events, one.waits) == (whole.events, whole.waits)
     assert one.wakes[-1] < whole.wakes[-1] / 3
 
 
