@@ -17,11 +17,9 @@ from .interrupts import assigned
 if TYPE_CHECKING:
     from threading import Event
 
-    Stops = tuple[Event, ...]
-
 __tracebackhide__ = True
 
-STOPS: ContextVar[Stops] = ContextVar("ixbackoff_stops", default=())
+STOPS: ContextVar[tuple[Event, ...]] = ContextVar("ixbackoff_stops", default=())
 """The `threading.Event`s that end the current wait, for the functions that sleep."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import CellType
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._words.calls import Calling
 from .._words.commands import Command, Misuse, Stream
@@ -14,10 +14,13 @@ from .._words.vocabulary import CLOCK, Passage, Refused, Together, stands
 __tracebackhide__ = True
 
 
-class Entry(NamedTuple):
-    command: Command[Any]
-    answer: Any
-    failure: BaseException | None
+class Entry:
+    __slots__ = ("answer", "command", "failure")
+
+    def __init__(self, command: Command[Any], answer: Any, failure: BaseException | None) -> None:
+        self.command = command
+        self.answer = answer
+        self.failure = failure
 
 
 class Diverged(Misuse):

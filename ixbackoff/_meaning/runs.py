@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .._limits.deadlines import Expired, Limit, time_around
@@ -328,10 +329,12 @@ def noted(
 
     If the run has `refused` a wait, keep the note that gives the reason: this run has added it.
     """
-    stale: str | None = TRIES if refused else NOTE
-    if note:
-        add_note(failure, note, stale)
-        stale = None
-    switched = "".join(f" (each ladder tries once: {switch})" for switch in ONE_TRY[-1:])
-    add_note(failure, story_note(story, switched), stale)
+    with suppress(Exception):  # some exceptions reject notes
+        notes = getattr(failure, "__notes__", [])
+        stale = TRIES if refused else NOTE
+        notes[:] = [old for old in notes if not str(old).startswith(stale)]
+        if note:
+            failure.add_note(note)
+        switched = "".join(f" (each ladder tries once: {switch})" for switch in ONE_TRY[-1:])
+        failure.add_note(story_note(story, switched))
     return failure

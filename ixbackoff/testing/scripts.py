@@ -142,8 +142,7 @@ def given_by(answer: Any, command: Command[Any]) -> Any:
             raise answer
         finally:
             del answer  # break the cycle of exception, traceback and this frame
-    kind: type = answer.__class__
-    return answer.function(command) if kind is ComputedAnswer else answer
+    return answer.function(command) if answer.__class__ is ComputedAnswer else answer
 
 
 def _is_exception(answer: object) -> bool:
