@@ -71,7 +71,7 @@ def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
                 if row == shape[0] - 1 or not picture.shared:
                     plot.set_xlabel(panel.x)
         headline(figure, picture.headline)
-        legend(figure, axes[0][0], columns=picture.legend)
+        legend(figure, *axes.flat, columns=picture.legend)
         for file in files:
             save(figure, file)
     return files

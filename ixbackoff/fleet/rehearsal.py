@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from math import inf, nan
 from shutil import get_terminal_size
 from time import monotonic
@@ -32,16 +33,19 @@ from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from .._words.reasons import NOTE
 from ..plotting.plot_command import pictured
+from .arrivals import Arrivals
 from .drawing import Panel, Picture, by_second, draw
 from .flags import add_picture, add_seeds
+from .outages import Outage
 from .outcomes import Outcome, Second
 from .reports import RECOVERS, Numbers, Report, sampled, spread
+from .samples import quantile
 from .services.channel import Channel
 from .services.queue import BoundedQueue
 from .services.replies import Answering
 from .services.server import SlowingServer
 from .services.service import Served, Service
-from .simulation import Outage, simulate
+from .simulation import simulate
 
 T = TypeVar("T")
 
@@ -72,10 +76,25 @@ def interpreter(text: str) -> Interpreter[Any]:
 
 def outage(text: str) -> Outage:
     start, _, length = text.partition(":")
+    length, _, lost = length.partition(":")
     try:
-        return Outage(float(start), float(length))
+        return Outage(float(start), float(length), float(lost or 1))
     except ValueError:
-        raise ArgumentTypeError(f"{text}: write START:LENGTH, in seconds, such as 15:20") from None
+        raise ArgumentTypeError(
+            f"{text}: write START:LENGTH, in seconds, such as 15:20; or START:LENGTH:LOST, with "
+            "the share of the capacity that is lost, such as 15:20:0.5"
+        ) from None
+
+
+def arrivals(text: str) -> Arrivals:
+    """Return a rate, or import a function of the time or a list of times."""
+    if ":" not in text:
+        return number(1e-6, 1e6)(text)
+    named = imported(text)
+    if not callable(named) and not isinstance(named, Iterable):
+        raise ArgumentTypeError(f"{text} is neither a function nor a list of times, but {named!r}")
+    found: Arrivals = named
+    return found
 
 
 def breaker(text: str) -> Callable[[], CircuitBreaker]:
@@ -107,8 +126,10 @@ FLAGS = (
     Flag(
         "arrivals",
         None,
-        number(1e-6, 1e6),
-        "instead of --clients: arrivals per second, each for one run",
+        arrivals,
+        "instead of --clients: arrivals per second, each for one run; or a function from the "
+        "seconds to that rate, or a list of times",
+        "RATE|MODULE:NAME",
     ),
     Flag("think", 10.0, number(1e-6, 1e6), "the mean time between a client's runs", "SECONDS"),
     Flag("seconds", 75.0, number(1, 1e6), "the length of the simulation", "SECONDS"),
@@ -116,8 +137,9 @@ FLAGS = (
         "outage",
         "15:20",
         outage,
-        "when the service stops and for how long, in seconds",
-        "START:LENGTH",
+        "when the service stops and for how long, in seconds; with LOST, 0 to 1, it only loses "
+        "that share of its capacity",
+        "START:LENGTH[:LOST]",
     ),
     Flag(
         "answers",
@@ -263,6 +285,12 @@ def live_counts() -> Generator[Callable[[int, Second], None] | None]:
             print(file=sys.stderr)
 
 
+def quantiles(outcome: Outcome, at: float) -> list[float]:
+    """Return a quantile of the latencies of the runs that succeeded in each second."""
+    left = iter(outcome.latencies)
+    return [quantile([*islice(left, second.well)] or [nan], at) for second in outcome.seconds]
+
+
 def picture(outcome: Outcome, stopped: Outage) -> Picture:
     seconds, gray = outcome.seconds, ("the service is stopped", stopped.span)
     rates = {
@@ -270,16 +298,19 @@ def picture(outcome: Outcome, stopped: Outage) -> Picture:
         "runs that ended well": by_second([second.well for second in seconds], 1),
         "runs that gave up": by_second([second.gave_up for second in seconds], 2),
     }
-    loads = by_second([second.load for second in seconds], 0)
-    latencies = by_second([second.latency if second.answered else nan for second in seconds], 0)
+    loads = {"requests in the service": by_second([second.load for second in seconds], 3)}
+    latencies = {
+        f"p{at} of the runs": by_second(quantiles(outcome, at / 100), line)
+        for line, at in enumerate((50, 99), start=4)
+    }
     well = outcome.total(lambda second: second.well)
     gave_up = outcome.total(lambda second: second.gave_up)
     return Picture(
         f"{well:,} runs ended well, {gave_up:,} gave up",
         [
             [Panel("per second", rates, outage=gray)],
-            [Panel("requests in the service", {"load": loads}, outage=gray)],
-            [Panel("latency, s", {"latency": latencies}, outage=gray)],
+            [Panel("requests in the service", loads, outage=gray)],
+            [Panel("latency of runs, s", latencies, outage=gray)],
         ],
         inches=(9.0, 7.0),
         shared=True,

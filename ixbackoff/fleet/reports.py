@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from math import inf
+from math import inf, isnan
 from operator import itemgetter
 from typing import TypeVar
 
+from .outages import Outage
 from .outcomes import Outcome
 from .samples import Sample
 from .seeds import each_seed
-from .simulation import Outage
 
 R = TypeVar("R")
 Numbers = Mapping[str, float | None]
@@ -47,6 +47,7 @@ class Report:
         self.clients = outcome.clients
         self.runs = outcome.total(lambda second: second.well + second.gave_up)
         self.gave_up = outcome.total(lambda second: second.gave_up) / max(self.runs, 1)
+        self.p50, self.p99 = outcome.quantile(0.5), outcome.quantile(0.99)
         self.events = outcome.events
 
     def text(self) -> str:
@@ -63,6 +64,8 @@ class Report:
                 f"load       {self.asked:.1f} requests/s before, {self.most} at most, "
                 f"in second {self.second}",
                 f"recovery   {recovery}",
+                f"latency    {written(self.p50)} s in the median and {written(self.p99)} s at the "
+                "99th percentile of the runs that succeeded",
                 f"gave up    {self.unserved:.1%} of {self.clients} clients, "
                 f"in {self.gave_up:.1%} of {self.runs:.0f} runs",
                 f"events     {self.events}",
@@ -75,6 +78,8 @@ class Report:
             "goodput after it, runs/s": self.after,
             "load before the outage, requests/s": self.asked,
             "load at most, requests/s": self.most,
+            "latency of runs, median, s": self.p50,
+            "latency of runs, p99, s": self.p99,
             "clients that gave up, %": self.unserved * 100,
             "runs that gave up, %": self.gave_up * 100,
             "recovers after, s": self.recovered,
@@ -131,9 +136,13 @@ def spread(sample: Sample[Numbers]) -> str:
 def written(number: float) -> str:
     """Return a number as text, with as many digits as a comparison needs.
 
-    >>> written(1353.5), written(7.25), written(9.0), written(float("inf"))
-    ('1354', '7.2', '9', 'never')
+    >>> written(1353.5), written(7.25), written(9.0), written(0.0412), written(float("inf"))
+    ('1354', '7.2', '9', '0.041', 'never')
     """
     if number == inf:
         return "never"
+    if isnan(number):
+        return "none"
+    if abs(number) < 1:
+        return f"{number:.2g}"
     return f"{number:.0f}" if number >= 100 or number == int(number) else f"{number:.1f}"

@@ -5,17 +5,19 @@ from __future__ import annotations
 from argparse import Namespace
 from functools import partial
 from math import ceil, log
+from operator import attrgetter
 from typing import NamedTuple
 
 from .._argument_parser import FAILED, Flag, Parser, add_flags, number, whole
 from .._words.commands import Command
 from .._words.failures import ServerError
-from .._words.rungs import DEEPEST, FOREVER
+from .._words.rungs import DEEPEST, FOREVER, N20
 from .._writing.programs import at
 from ..schedules.algebra import Schedule
 from ..schedules.published import thain
 from .flags import add_seeds
-from .reports import sampled
+from .outages import Outage
+from .reports import sampled, written
 from .seeds import SEEDS
 from .services.queue import BoundedQueue
 from .services.replies import Answering
@@ -93,6 +95,30 @@ def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
     return outcome.rate(lambda second: second.failed, GROWN, GROWN + WATCHED) / unit
 
 
+class Check(NamedTuple):
+    """What a simulation with one seed says; the times are in seconds."""
+
+    failing: float  # failed requests per second, after all waits have grown
+    p50: float  # of the runs that succeeded
+    p99: float
+    gave_up: float  # the share of the runs
+
+
+def checked(tuning: Tuned, clients: int, outage: float, seed: int = 0) -> Check:
+    """Simulate an outage with which all runs begin, besides that of `failing_rate`."""
+    outcome = simulate(
+        at(N20).retry(Ping()),
+        BoundedQueue(length=0, work=0.0, workers=clients).serves(Ping),
+        clients=clients,
+        seconds=outage + (DEEPEST + 1) * tuning.maximum,
+        schedule=tuning.schedule,
+        outages=[Outage(0.0, outage)],
+        seed=seed,
+    )
+    failing = failing_rate(tuning, clients, seed)
+    return Check(failing, outcome.quantile(0.5), outcome.quantile(0.99), outcome.gave_up / clients)
+
+
 SECONDS, RATE = number(*BOUNDS["p99"]), number(*BOUNDS["rate"])
 BEARABLE = "the failed requests per second that the service can bear for long"
 FLAGS = (
@@ -129,12 +155,20 @@ def main(arguments: list[str] | None = None) -> int:
             f"deepest ladder is {ladder}: its run ends before the outage, unless M is longer"
         )
     print(f"schedule  thain(timeout={tuning.timeout:g}, maximum={tuning.maximum:g})")
-    sample = sampled(partial(failing_rate, tuning, args.clients), args)
-    measured = max(sample.results)
+    sample = sampled(partial(checked, tuning, args.clients, args.outage), args)
+    measured = max(check.failing for check in sample.results)
     holds = measured <= args.rate * ROUNDED
     print(
         f"check     {measured:.1f} failed requests/s at most during the outage, with "
         f"{args.seeds} seeds; the service can take {args.rate:g}: "
         f"{'enough' if holds else 'too few'}"
+    )
+    gave_up = sample.mean(attrgetter("gave_up"))
+    p50, p99 = (written(sample.quantile(attrgetter(name))) for name in ("p50", "p99"))
+    print(
+        f"latency   {p50} s in the median and {p99} s at the 99th percentile of the runs that "
+        "begin with the outage and succeed"
+        if gave_up < 1
+        else "latency   no run that begins with the outage succeeds"
     )
     return 0 if holds else FAILED

@@ -58,8 +58,12 @@ def save(figure: Any, file: Path) -> None:
         file.write_bytes(file.read_bytes().replace(b"</style>", f" {DARK}</style>".encode()))
 
 
-def legend(figure: Any, axes: Any, columns: int = 4) -> None:
-    """Put the legend below the picture, where it covers nothing."""
-    signs, labels = axes.get_legend_handles_labels()
-    if labels:
-        figure.legend(signs, labels, loc="outside lower center", ncols=min(columns, len(labels)))
+def legend(figure: Any, *axes: Any, columns: int = 4) -> None:
+    """Put the legend of all axes below the picture, where it covers nothing; each name once."""
+    named: dict[str, Any] = {}
+    for plot in axes:
+        for sign, label in zip(*plot.get_legend_handles_labels(), strict=True):
+            named.setdefault(label, sign)
+    if named:
+        how = {"loc": "outside lower center", "ncols": min(columns, len(named))}
+        figure.legend(named.values(), named.keys(), **how)

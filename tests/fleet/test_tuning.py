@@ -93,7 +93,9 @@ def test_it_prints_the_parameters(capsys: pytest.CaptureFixture[str]) -> None:
         "ladder    at(N14): it waits for 20 s at least\n"
         "schedule  thain(timeout=0.1, maximum=2)\n"
         "check     476.2 failed requests/s at most during the outage, with 2 seeds; "
-        "the service can take 500: enough\n",
+        "the service can take 500: enough\n"
+        "latency   20.4 s in the median and 22.0 s at the 99th percentile of the runs that begin "
+        "with the outage and succeed\n",
         "",
     )
 
@@ -106,6 +108,7 @@ def test_it_says_that_no_ladder_is_so_long(capsys: pytest.CaptureFixture[str]) -
     )
     assert lines[1] == "schedule  thain(timeout=0.01, maximum=1)"
     assert "990.1 failed requests/s" in lines[2]
+    assert lines[3] == "latency   no run that begins with the outage succeeds"
 
 
 def test_it_fails_if_the_service_would_not_hold_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,7 +116,7 @@ def test_it_fails_if_the_service_would_not_hold_it(capsys: pytest.CaptureFixture
         tuning, "thain", lambda timeout, maximum, factor: thain(timeout, maximum / 2)
     ):
         assert fleet(["tune", *SOURCES, "--seeds", "1"]) == 1
-    assert capsys.readouterr().out.endswith("the service can take 1000: too few\n")
+    assert "the service can take 1000: too few\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

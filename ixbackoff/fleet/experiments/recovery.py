@@ -112,14 +112,8 @@ def recovered(outage: float, formula: Formula, clients: int = 1, seed: int = 0) 
         schedule=formula.schedule,
         outages=[Outage(0.0, outage)],
         seed=seed,
-        trace=True,
     )
-    answered = [
-        performed.at
-        for performed in outcome.trace
-        if isinstance(performed.command, Reach) and performed.failure is None
-    ]
-    return Recovery(outage, formula, tuple(sorted(answered)), clients - len(answered))
+    return Recovery(outage, formula, tuple(sorted(outcome.latencies)), outcome.gave_up)
 
 
 class Comparison(NamedTuple):

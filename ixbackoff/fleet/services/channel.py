@@ -8,7 +8,7 @@ from math import ceil, inf
 from ..._words.checks import finite
 from ..._words.failures import Transient
 from ..event_queue import Events
-from .service import Request, Service, Serving
+from .service import Request, Service, Serving, check_whole
 
 
 class Collided(Transient):
@@ -89,12 +89,10 @@ class _Channel(Serving):
         else:
             request.fail(Collided())
 
-    def stop(self) -> None:
-        self.stopped = True
-        self.begun += 1
-
-    def resume(self) -> None:
-        self.stopped = False
+    def set_speed(self, speed: float) -> None:
+        check_whole(self, speed)
+        self.stopped = not speed
+        self.begun += self.stopped
 
     def load(self) -> float:
         return self.sending

@@ -12,7 +12,7 @@ from random import Random
 from typing import Generic, TypeVar
 
 from ..event_queue import Events
-from .service import Request, Service, Serving
+from .service import Request, Service, Serving, check_whole
 
 T = TypeVar("T")
 
@@ -139,15 +139,15 @@ class _SlowingServer(Serving):
         self.sleepers.admit(request, self.events.now)
         self.check_later()
 
-    def stop(self) -> None:
-        if self.stopped_at is None:
+    def set_speed(self, speed: float) -> None:
+        check_whole(self, speed)
+        if speed and self.stopped_at is not None:
+            since, self.stopped_at = self.stopped_at, None
+            self.resume(since, self.events.now)
+        elif not speed and self.stopped_at is None:
             self.stopped_at = self.events.now
 
-    def resume(self) -> None:
-        since, now = self.stopped_at, self.events.now
-        if since is None:
-            return
-        self.stopped_at = None
+    def resume(self, since: float, now: float) -> None:
         self.sleepers.overslept(since, now)
         self.answer_ended()
         while self.queue:
