@@ -3,7 +3,7 @@
 from .._running.traces import Performed
 from .._words.arguments import explain_arguments
 from .event_queue import Events
-from .outages import Outage
+from .lost_capacity import Outage
 from .outcomes import Outcome, Second
 from .samples import Sample
 from .seeds import each_seed

@@ -36,7 +36,7 @@ from ..plotting.plot_command import pictured
 from .arrivals import Arrivals
 from .drawing import Panel, Picture, by_second, draw
 from .flags import add_picture, add_seeds
-from .outages import Outage
+from .lost_capacity import Outage
 from .outcomes import Outcome, Second
 from .reports import RECOVERS, Numbers, Report, sampled, spread
 from .samples import quantile

@@ -9,7 +9,7 @@ from math import inf, isnan
 from operator import itemgetter
 from typing import TypeVar
 
-from .outages import Outage
+from .lost_capacity import Outage
 from .outcomes import Outcome
 from .samples import Sample
 from .seeds import each_seed

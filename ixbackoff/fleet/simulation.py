@@ -22,7 +22,7 @@ from .._words.vocabulary import Delay, Log, Now, Pick, Reserve, Throw
 from .._writing.programs import Program
 from ..schedules.timings import Timing
 from .arrivals import Arrivals
-from .outages import Outage, checked_outages
+from .lost_capacity import Outage, checked_outages
 from .outcomes import Outcome, Second
 from .samples import Sample
 from .seeds import SEEDS, each_seed

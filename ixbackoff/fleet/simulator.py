@@ -25,7 +25,7 @@ from .attempt_clients import AttemptRetrying
 from .command_clients import CommandRetrying
 from .environment import Environment, Running, checked_budget, checked_program, standard
 from .event_queue import Events
-from .outages import Outage
+from .lost_capacity import Outage
 from .outcomes import Outcome, Second
 from .retries import Retrying, tried
 from .services.service import Served, Service, Serving

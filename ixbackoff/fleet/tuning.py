@@ -16,7 +16,7 @@ from .._writing.programs import at
 from ..schedules.algebra import Schedule
 from ..schedules.published import thain
 from .flags import add_seeds
-from .outages import Outage
+from .lost_capacity import Outage
 from .reports import sampled, written
 from .seeds import SEEDS
 from .services.queue import BoundedQueue
