@@ -58,9 +58,6 @@ class DoStep(Step):
     def __init__(self, effect: Any) -> None:
         self.effect = effect if effect.__class__ is Limited else checked_effect(effect)
 
-    def parts(self) -> tuple[Any, ...]:
-        return (self.effect,)
-
 
 class StartStep(Step):
     """Well: start a generator function.
@@ -79,9 +76,6 @@ class StartStep(Step):
         self.arguments = arguments
         self.keywords = keywords
 
-    def parts(self) -> tuple[Any, ...]:
-        return (self.function,)
-
 
 class ThenStep(Step):
     """Well: perform the effect that the function makes of the value."""
@@ -90,9 +84,6 @@ class ThenStep(Step):
 
     def __init__(self, function: Function) -> None:
         self.function = checked_function(function)
-
-    def parts(self) -> tuple[Any, ...]:
-        return (self.function,)
 
 
 class MapStep(Step):
@@ -103,6 +94,9 @@ class MapStep(Step):
     def __init__(self, function: Function) -> None:
         self.function = checked_function(function)
 
+    def parts(self) -> tuple[Any, ...]:
+        return ()
+
 
 class OrElseStep(Step):
     """Failed, and the failure is chosen: perform the effect instead."""
@@ -112,9 +106,6 @@ class OrElseStep(Step):
     def __init__(self, effect: Any, chosen: Predicate) -> None:
         self.effect = checked_effect(effect)
         self.chosen = chosen
-
-    def parts(self) -> tuple[Any, ...]:
-        return (self.effect,)
 
 
 class JoiningStep(Step):
@@ -231,9 +222,6 @@ class RetryStep(Step):
         self.effect = checked_effect(effect)
         self.chosen = chosen
 
-    def parts(self) -> tuple[Any, ...]:
-        return (self.effect,)
-
     def below(self, rung: Position) -> Position:  # noqa: ARG002
         return 0
 
@@ -255,9 +243,6 @@ class RetryWithStep(RetryStep):
     def __init__(self, function: Function, chosen: Predicate) -> None:
         self.function = checked_function(function)
         self.chosen = chosen
-
-    def parts(self) -> tuple[Any, ...]:
-        return (self.function,)
 
     def on(self, rung: int) -> Any:
         return checked_effect(self.function(rung))

@@ -1,8 +1,8 @@
 """Failures of `urllib.request` and `http.client` of the standard library.
 
 `URLError` wraps a failure to connect or to send the request; the traceback tells which of the two.
-`RemoteDisconnected` without its request in the traceback is transient, as the plain
-`ConnectionResetError` is that it derives from.
+`RemoteDisconnected` without its request in the traceback is transient, like `ConnectionResetError`,
+its base class.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ async def upload_async(
 
 
 def shortened(limits: Limits, deadline: Deadline) -> Limits:
-    """Return limits by which the store's client gives up in time to abort a large upload."""
+    """Return `limits` with timeouts cut to the time left: the client aborts a large upload then."""
     deadline.check()
     return replace(
         limits,

@@ -269,7 +269,7 @@ def test_a_file_of_many_lines_takes_no_memory_for_each() -> None:
     stop = threading.Event()
     jobs = Jobs(lines(), str, lambda one: ahead.append(read - one), lambda *_: ahead.clear(), stop)
     jobs.run(8)
-    assert jobs.taken == 100_000
+    assert jobs.read == 100_000
     assert not jobs._turns
 
 
