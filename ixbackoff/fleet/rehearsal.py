@@ -294,23 +294,20 @@ def quantiles(outcome: Outcome, at: float) -> list[float]:
 def picture(outcome: Outcome, stopped: Outage) -> Picture:
     seconds, gray = outcome.seconds, ("the service is stopped", stopped.span)
     rates = {
-        "requests": by_second([second.asked for second in seconds], 0),
-        "runs that ended well": by_second([second.well for second in seconds], 1),
-        "runs that gave up": by_second([second.gave_up for second in seconds], 2),
+        "requests": [second.asked for second in seconds],
+        "runs that ended well": [second.well for second in seconds],
+        "runs that gave up": [second.gave_up for second in seconds],
     }
-    loads = {"requests in the service": by_second([second.load for second in seconds], 3)}
-    latencies = {
-        f"p{at} of the runs": by_second(quantiles(outcome, at / 100), line)
-        for line, at in enumerate((50, 99), start=4)
-    }
+    loads = {"requests in the service": [second.load for second in seconds]}
+    latencies = {f"p{at} of the runs": quantiles(outcome, at / 100) for at in (50, 99)}
     well = outcome.total(lambda second: second.well)
     gave_up = outcome.total(lambda second: second.gave_up)
     return Picture(
         f"{well:,} runs ended well, {gave_up:,} gave up",
         [
-            [Panel("per second", rates, outage=gray)],
-            [Panel("requests in the service", loads, outage=gray)],
-            [Panel("latency of runs, s", latencies, outage=gray)],
+            [Panel("per second", by_second(rates), outage=gray)],
+            [Panel("requests in the service", by_second(loads, (3,)), outage=gray)],
+            [Panel("latency of runs, s", by_second(latencies, (4, 5)), outage=gray)],
         ],
         inches=(9.0, 7.0),
         shared=True,

@@ -33,8 +33,10 @@ class Report:
     """
 
     def __init__(self, outcome: Outcome, stopped: Outage) -> None:
+        self.outcome, self.stopped = outcome, stopped
         begin, end = int(stopped.start), stopped.start + stopped.length
         asked = [second.asked for second in outcome.seconds]
+        self.well = [second.well for second in outcome.seconds]
         self.before = outcome.rate(lambda second: second.well, begin // 2, begin)
         self.after = outcome.rate(lambda second: second.well, int(end), len(outcome.seconds))
         self.asked = outcome.rate(lambda second: second.asked, begin // 2, begin)
@@ -44,11 +46,9 @@ class Report:
             outcome.recovered_after(end, self.before, SHARE, SPAN) if self.before else None
         )
         self.unserved = outcome.gave_up / max(outcome.clients, 1)
-        self.clients = outcome.clients
         self.runs = outcome.total(lambda second: second.well + second.gave_up)
         self.gave_up = outcome.total(lambda second: second.gave_up) / max(self.runs, 1)
         self.p50, self.p99 = outcome.quantile(0.5), outcome.quantile(0.99)
-        self.events = outcome.events
 
     def text(self) -> str:
         if self.recovered is not None:
@@ -66,9 +66,9 @@ class Report:
                 f"recovery   {recovery}",
                 f"latency    {written(self.p50)} s in the median and {written(self.p99)} s at the "
                 "99th percentile of the runs that succeeded",
-                f"gave up    {self.unserved:.1%} of {self.clients} clients, "
+                f"gave up    {self.unserved:.1%} of {self.outcome.clients} clients, "
                 f"in {self.gave_up:.1%} of {self.runs:.0f} runs",
-                f"events     {self.events}",
+                f"events     {self.outcome.events}",
             ]
         )
 

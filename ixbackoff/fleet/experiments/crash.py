@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import ceil, isfinite, log
+from operator import attrgetter
 from random import Random
-from typing import Any, Final, NamedTuple, final
+from typing import Final, NamedTuple, final
 
 from ixbackoff import (
     FOREVER,
@@ -31,9 +32,9 @@ from ixbackoff.schedules.published import NormalJitter
 from ixbackoff.schedules.shortening import Shortening
 
 from ..._argument_parser import Flag, number, whole
-from ..drawing import Graph, Panel, Picture, by_second
+from ..drawing import Panel, Picture, by_second
 from ..reports import Numbers
-from .experiment import Cells, Experiment, row_by_row
+from .experiment import Cells, Experiment, grouped, row_by_row
 
 CLIENTS = 1000
 THINK = 10.0
@@ -185,11 +186,12 @@ def crash(
     clients: int = CLIENTS,
     steady: int = STEADY,
     watch: int = WATCH,
-    server: SlowingServer | None = None,
+    lingering: float = LINGERING,
+    int64: bool = False,
     seed: int = 0,
 ) -> list[Crash]:
-    """Simulate each way to wait with each accept queue, whose length replaces that of `server`."""
-    model = server or SlowingServer(lingering=LINGERING)
+    """Simulate each way to wait with each accept queue."""
+    model = SlowingServer(lingering=lingering, int64=int64)
     return [
         crashed(way, replace(model, backlog=backlog), clients, steady, outage, watch, seed)
         for backlog in backlogs
@@ -235,10 +237,6 @@ def crashed(
     )
 
 
-def modelled(*, lingering: float, int64: bool, **how: Any) -> list[Crash]:
-    return crash(server=SlowingServer(lingering=lingering, int64=int64), **how)
-
-
 def row(result: Crash) -> Cells:
     return {
         "queue": result.backlog,
@@ -252,24 +250,20 @@ def row(result: Crash) -> Cells:
     }
 
 
-STYLES = ("exponential", "fixed", "as shipped")
-"""The order of the lines' styles."""
+STYLES = (1, 0, 2)
+"""The styles of the lines of the three ways, in the order of `ways`."""
 
 
 def picture(results: Sequence[Crash]) -> Picture:
     answered: list[Panel] = []
     loads: list[Panel] = []
-    for backlog in dict.fromkeys(result.backlog for result in results):
-        some = [result for result in results if result.backlog == backlog]
+    stopped = "the server is stopped", results[0].stopped.span
+    for backlog, some in grouped(results, attrgetter("backlog")).items():
         back = ", ".join(result.way for result in some if result.recovers) or "none"
-        stopped = "the server is stopped", results[0].stopped.span
-        well: dict[str, Graph] = {}
-        load: dict[str, Graph] = {}
-        for result in some:
-            number, seconds = STYLES.index(result.way), result.outcome.seconds
-            well[result.way] = by_second([second.well for second in seconds], number)
-            load[result.way] = by_second([second.load for second in seconds], number)
         title = f"accept queue {backlog}: back with {back}"
+        seconds = {result.way: result.outcome.seconds for result in some}
+        well = by_second({way: [one.well for one in each] for way, each in seconds.items()}, STYLES)
+        load = by_second({way: [one.load for one in each] for way, each in seconds.items()}, STYLES)
         answered.append(Panel("answered per second", well, title=title, outage=stopped))
         loads.append(Panel("requests at once", load, scale="symlog", outage=stopped))
     return Picture(
@@ -294,11 +288,10 @@ BACKLOG = Flag(
 )
 
 EXPERIMENT = Experiment(
-    "crash",
     'The simulation of "Exponential Backoff or how not to crash a server": a server stops for a '
     "while. Clients wait in three ways: 100 ms each time, exponentially as the article's text "
     "says, and as its program does. Connections wait in accept queues of two lengths.",
-    modelled,
+    crash,
     [
         Flag("steady", STEADY, whole(1, 3600), "whole seconds before the outage", "SECONDS"),
         Flag("outage", OUTAGE, number(0.1, 86_400), "the outage", "SECONDS"),

@@ -225,7 +225,6 @@ def numbers(compared: Comparison) -> tuple[str, Numbers]:
 
 
 EXPERIMENT = Experiment(
-    "recovery",
     "When clients notice that an outage is over, with the waits T * F^N, R * T * F^N and "
     "MIN(R * T * F^N, M), for R uniform between 1 and 2: in closed form, and simulated.",
     recovery,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from operator import attrgetter
 from statistics import median
 from typing import Any, NamedTuple, TypeVar
 
@@ -31,7 +32,7 @@ from .crash import (
     last_rate,
     recovers,
 )
-from .experiment import Cells, Experiment, row_by_row, with_seeds
+from .experiment import Cells, Experiment, grouped, row_by_row, with_seeds
 
 T = TypeVar("T")
 
@@ -167,27 +168,21 @@ def row(result: Remedied) -> Cells:
 
 def picture(results: Sequence[Remedied]) -> Picture:
     panels: list[Panel] = []
-    for backlog in dict.fromkeys(result.backlog for result in results):
-        some = [result for result in results if result.backlog == backlog]
+    stopped = "the server is stopped", results[0].stopped.span
+    for backlog, some in grouped(results, attrgetter("backlog")).items():
         loads = {
-            f"{result.remedy.waits}, {result.remedy.name}": by_second(
-                [second.load for second in result.outcome.seconds], number
-            )
-            for number, result in enumerate(some)
+            f"{result.remedy.waits}, {result.remedy.name}": [
+                second.load for second in result.outcome.seconds
+            ]
+            for result in some
         }
-        stopped = "the server is stopped", some[0].stopped.span
-        title = f"accept queue {backlog}"
-        panels.append(Panel("requests at once", loads, title=title, scale="symlog", outage=stopped))
-    return Picture(
-        "Remedies that save the server: a short queue, or circuit breakers",
-        [panels],
-        inches=(10.0, 5.0),
-        shared=True,
-    )
+        lines, title = by_second(loads), f"accept queue {backlog}"
+        panels.append(Panel("requests at once", lines, title=title, scale="symlog", outage=stopped))
+    headline = "Remedies that save the server: a short queue, or circuit breakers"
+    return Picture(headline, [panels], inches=(10.0, 5.0), shared=True)
 
 
 EXPERIMENT = Experiment(
-    "remedies",
     "Whether the server of the crash experiment recovers after an outage: with each remedy, and "
     "with accept queues of two lengths.",
     remedied,
