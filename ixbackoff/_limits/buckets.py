@@ -175,10 +175,6 @@ class Requests(Rule):
         self.left -= self.cost
         return self.cost
 
-    @override
-    def succeed(self, paid: int | None) -> None:
-        """Do nothing: a success gives no tokens."""
-
     def __str__(self) -> str:
         return f"tokens left, a retry costs {shown(self.cost)}"
 

@@ -26,19 +26,18 @@ from .._argument_parser import (
     timing,
     whole,
 )
+from .._functions.answering import calls, calls_async
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._meaning.chains import Ladder, program_of
-from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from .._words.reasons import NOTE
 from ..plotting.plot_command import pictured
 from .arrivals import Arrivals
 from .drawing import Panel, Picture, by_second, draw
-from .flags import add_picture, add_seeds
 from .lost_capacity import Outage
 from .outcomes import Outcome, Second
-from .reports import RECOVERS, Numbers, Report, sampled, spread
+from .reports import PICTURE, RECOVERS, Numbers, Report, sampled, seed_flags, spread
 from .samples import quantile
 from .services.channel import Channel
 from .services.queue import BoundedQueue
@@ -191,19 +190,14 @@ def parsed(arguments: list[str] | None) -> Namespace:
         "(default: queue)",
     )
     parser.add_argument("--budget", choices=BUDGETS, help="the retry budget of each client")
-    add_seeds(parser)
-    add_picture(parser)
+    add_flags(parser, [*seed_flags(), PICTURE])
     args = parser.parse_args(arguments)
     if args.clients is not None and args.arrivals is not None:
         parser.error("argument --arrivals: not allowed with argument --clients")
     return args
 
 
-calls: type[Call[Any]] = Call
-calls_async: type[CallAsync[Any]] = CallAsync
-NOTHING: Interpreter[Any] = calls.handled_by(lambda _: None) | calls_async.handled_by(
-    lambda _: None
-)
+NOTHING = calls.handled_by(lambda _: None) | calls_async.handled_by(lambda _: None)
 """The answers to the calls of a decorated function, whose results are ignored."""
 
 

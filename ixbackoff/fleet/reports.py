@@ -1,4 +1,4 @@
-"""The output of the command line: the report of a simulation, and the spread over many seeds."""
+"""The command line of simulations: flags for seeds, the report of one, the spread over many."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from math import inf, isnan
 from operator import itemgetter
+from pathlib import Path
 from typing import TypeVar
 
+from .._argument_parser import Flag, whole
 from .lost_capacity import Outage
 from .outcomes import Outcome
 from .samples import Sample
@@ -17,6 +19,7 @@ from .seeds import each_seed
 R = TypeVar("R")
 Numbers = Mapping[str, float | None]
 """The numbers or truth values to compare between seeds, by name."""
+PICTURE = Flag("picture", None, Path, "also draw into this folder; needs matplotlib", "FOLDER")
 LABEL = 44
 COLUMN = 10
 RECOVERS = "recovers"
@@ -85,6 +88,16 @@ class Report:
             "recovers after, s": self.recovered,
             RECOVERS: self.recovered is not None,
         }
+
+
+def seed_flags(default: int = 1, text: str = "the number of seeds") -> list[Flag]:
+    """Make the flags that `sampled` reads; `text` describes `--seeds`."""
+    processes = "the number of processes for many seeds (default: the number of processors)"
+    return [
+        Flag("seed", 0, whole(0, 2**32), "the seed of the random numbers"),
+        Flag("seeds", default, whole(1, 100_000), f"{text}, from --seed on"),
+        Flag("jobs", None, whole(1, 1000), processes),
+    ]
 
 
 def sampled(function: Callable[[int], R], args: Namespace) -> Sample[R]:

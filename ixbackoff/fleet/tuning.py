@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from functools import partial
 from math import ceil, log
 from operator import attrgetter
@@ -15,9 +14,8 @@ from .._words.rungs import DEEPEST, FOREVER, N20
 from .._writing.programs import at
 from ..schedules.algebra import Schedule
 from ..schedules.published import thain
-from .flags import add_seeds
 from .lost_capacity import Outage
-from .reports import sampled, written
+from .reports import sampled, seed_flags, written
 from .seeds import SEEDS
 from .services.queue import BoundedQueue
 from .services.replies import Answering
@@ -131,20 +129,15 @@ FLAGS = (
 )
 
 
-def parsed(arguments: list[str] | None) -> Namespace:
+def main(arguments: list[str] | None = None) -> int:
     parser = Parser(
         prog="ixbackoff fleet tune",
         description='The parameters of MIN(R * T * F^N, M) that "Exponential Backoff in '
         'Distributed Systems" recommends, checked by a simulation of the outage.',
         epilog="Exit status: 0; 1 if the service cannot bear the load; 2 if the command is wrong.",
     )
-    add_flags(parser, FLAGS)
-    add_seeds(parser, SEEDS, "the number of simulations for the check")
-    return parser.parse_args(arguments)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    args = parsed(arguments)
+    add_flags(parser, [*FLAGS, *seed_flags(SEEDS, "the number of simulations for the check")])
+    args = parser.parse_args(arguments)
     tuning = tuned(args.p99, args.clients, args.rate, args.outage)
     ladder = f"N{min(tuning.rungs, DEEPEST)}"
     if tuning.rungs <= DEEPEST:

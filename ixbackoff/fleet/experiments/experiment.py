@@ -14,8 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 from ..._argument_parser import Flag, Parser, add_flags
 from ...plotting.plot_command import pictured
 from ..drawing import Picture, draw
-from ..flags import add_picture, add_seeds
-from ..reports import Numbers, Report, sampled, spread
+from ..reports import PICTURE, Numbers, Report, sampled, seed_flags, spread
 from ..seeds import each_seed
 
 R = TypeVar("R")
@@ -67,9 +66,7 @@ def main(name: str, module: str, arguments: list[str]) -> int:
         description=experiment.description,
         epilog="Exit status: 0, or 2 if the command is wrong.",
     )
-    add_flags(parser, experiment.flags)
-    add_seeds(parser, experiment.seeds)
-    add_picture(parser)
+    add_flags(parser, [*experiment.flags, *seed_flags(experiment.seeds), PICTURE])
     args = parser.parse_args(arguments)
     results: Sequence[Any] = ()
     if experiment.numbers is None or args.seeds == 1:
