@@ -89,11 +89,11 @@ def arrivals(text: str) -> Arrivals:
     """Return a rate, or import a function of the time or a list of times."""
     if ":" not in text:
         return number(1e-6, 1e6)(text)
-    named = imported(text)
-    if not callable(named) and not isinstance(named, Iterable):
+    named: Arrivals = imported(text)
+    given: object = named
+    if not callable(given) and not isinstance(given, Iterable):
         raise ArgumentTypeError(f"{text} is neither a function nor a list of times, but {named!r}")
-    found: Arrivals = named
-    return found
+    return named
 
 
 def breaker(text: str) -> Callable[[], CircuitBreaker]:

@@ -7,6 +7,7 @@ the queue fills with requests that clients have abandoned.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ixbackoff import (
@@ -28,7 +29,7 @@ from ixbackoff.schedules import Schedule
 from ..._argument_parser import Flag, whole
 from ..drawing import Panel, Picture, by_second
 from ..reports import Numbers, Report
-from .experiment import Cells, Experiment, recovery_cells, row_by_row
+from .experiment import Cells, Experiment, recovery_cells, row_by_row, shared
 
 LIMIT = 2.0  # seconds that a client waits for an answer
 SCHEDULE: Schedule = Exponential(1.0, cap=10.0).jittered()
@@ -38,8 +39,6 @@ WORK = 0.1  # seconds for a request
 SHARE = 250  # clients per worker, who keep the worker busy for half of the time
 QUEUE = 5  # places for each worker
 PROCESSES = 100
-FAILURES = 20
-WITHIN = 10.0
 OPEN_FOR = (2.0, 10.0)
 STEADY = 20
 OUTAGE = 30
@@ -56,8 +55,6 @@ ASKING: Program[N6, N0, None, Ask | Now | Delay] = at(N6).retry(do(Ask()).limit(
 
 
 class Protection(NamedTuple):
-    """A way to protect the service."""
-
     name: str
     breakers: int = 0  # each is shared by equally many clients
     open_for: float = 0.0
@@ -109,12 +106,8 @@ def simulated(way: Protection, clients: int, outage: int, watch: int, seed: int)
     workers = max(1, clients // SHARE)
     service = Metered(BoundedQueue(QUEUE * workers, WORK, workers))
     end = STEADY + outage
-    failures = max(1, FAILURES // max(1, way.breakers))  # fewer for fewer clients
-    breakers = [
-        CircuitBreaker(failures=failures, within=WITHIN, open_for=way.open_for)
-        for _ in range(way.breakers)
-    ]
-    shared = way.budget and way.budget()
+    failures = max(1, 20 // max(1, way.breakers))  # fewer for fewer clients
+    breaker = partial(CircuitBreaker, failures=failures, within=10.0, open_for=way.open_for)
     outcome = simulate(
         ASKING,
         service.serves(Ask),
@@ -122,8 +115,8 @@ def simulated(way: Protection, clients: int, outage: int, watch: int, seed: int)
         seconds=end + watch,
         schedule=SCHEDULE,
         think=THINK,
-        budget=shared and (lambda _: shared),
-        breaker=(lambda client: breakers[client % len(breakers)]) if breakers else None,
+        budget=way.budget and shared(way.budget),
+        breaker=shared(breaker, way.breakers) if way.breakers else None,
         outages=[Outage(STEADY, outage)],
         seed=seed,
     )

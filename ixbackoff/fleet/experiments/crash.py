@@ -6,11 +6,11 @@ The outcome depends on the waits, and on the number of connections that the kern
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil, isfinite, log
 from operator import attrgetter
 from random import Random
-from typing import Final, NamedTuple, final
+from typing import NamedTuple, final
 
 from ixbackoff import (
     FOREVER,
@@ -78,6 +78,7 @@ def backoffs(wait: float = WAIT) -> dict[str, Schedule]:
 
 
 @final
+@dataclass(frozen=True)
 class PostShipped(Shortening):
     """Waits that begin with the time to think; each is computed from the one before it.
 
@@ -93,24 +94,18 @@ class PostShipped(Shortening):
         max_delay: the seconds of the longest wait after a failure, without the jitter.
     """
 
-    __slots__ = ("think", "factor", "deviation", "max_delay")
+    think: float = THINK
+    factor: float = FACTOR
+    deviation: float = DEVIATION
+    max_delay: float = LONGEST
 
-    def __init__(
-        self,
-        think: float = THINK,
-        factor: float = FACTOR,
-        deviation: float = DEVIATION,
-        max_delay: float = LONGEST,
-    ) -> None:
-        for name, value in ("think", think), ("factor", factor), ("max_delay", max_delay):
+    def __post_init__(self) -> None:
+        for name in "think", "factor", "max_delay":
+            value = getattr(self, name)
             if not (isfinite(value) and value > 0):
                 raise ValueError(f"{name}={value!r}: give a number above 0.")
-        if not (isfinite(deviation) and deviation >= 0):
-            raise ValueError(f"deviation={deviation!r}: give seconds, 0 or more.")
-        self.think: Final = float(think)
-        self.factor: Final = float(factor)
-        self.deviation: Final = float(deviation)
-        self.max_delay: Final = float(max_delay)
+        if not (isfinite(self.deviation) and self.deviation >= 0):
+            raise ValueError(f"deviation={self.deviation!r}: give seconds, 0 or more.")
 
     def begin(self, chance: Chance | None = None) -> WaitFunction:
         random = chance or Random()  # noqa: S311

@@ -19,6 +19,7 @@ from ..seeds import each_seed
 
 R = TypeVar("R")
 K = TypeVar("K")
+T = TypeVar("T")
 
 Cells: TypeAlias = Mapping[str, object]
 """A row of a table: its cells by the headings of their columns.
@@ -119,6 +120,12 @@ def grouped(results: Iterable[R], key: Callable[[R], K]) -> dict[K, list[R]]:
     for result in results:
         groups.setdefault(key(result), []).append(result)
     return groups
+
+
+def shared(make: Callable[[], T], processes: int = 1) -> Callable[[int], T]:
+    """Return a function from a client to the object of its process."""
+    made = [make() for _ in range(processes)]
+    return lambda client: made[client % processes]
 
 
 def recovery_cells(report: Report, last: float) -> Cells:

@@ -17,7 +17,7 @@ from ixbackoff.schedules import Schedule
 from ..._argument_parser import Flag, number, whole
 from ..drawing import Panel, Picture, by_second
 from ..reports import Numbers, Report
-from .experiment import Cells, Experiment, grouped, recovery_cells, row_by_row
+from .experiment import Cells, Experiment, grouped, recovery_cells, row_by_row, shared
 
 TRIES = 3
 LIMIT = 1.0  # seconds that a layer waits for the next one
@@ -86,7 +86,7 @@ def layerings(layers: int = LAYERS) -> list[Layering]:
     return [
         *bare,
         Layering("1 layer, finagle", 1, RetryBudget.finagle, finagle),
-        Layering("1 layer, grpc", 1, RetryBudget.grpc, lambda rate: rate),  # no retries then
+        Layering("1 layer, grpc", 1, RetryBudget.grpc, float),  # as many: no retries in an outage
         Layering(f"{bare[-1].name}, finagle", layers, RetryBudget.finagle, finagle),
     ]
 
@@ -127,7 +127,6 @@ def nested(
     service: Service = bottom
     for _ in range(way.layers - 1):
         service = Layer(RETRYING, service, schedule=SCHEDULE, budget=way.budget)
-    shared = way.budget and way.budget()
     end = STEADY + outage
     outcome = simulate(
         RETRYING,
@@ -136,7 +135,7 @@ def nested(
         seconds=end + watch,
         schedule=SCHEDULE,
         think=THINK,
-        budget=shared and (lambda _: shared),
+        budget=way.budget and shared(way.budget),
         outages=[Outage(STEADY, outage)],
         seed=seed,
     )

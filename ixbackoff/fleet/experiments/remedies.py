@@ -6,11 +6,11 @@ circuit breaker.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from operator import attrgetter
 from statistics import median
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ixbackoff import N3, CircuitBreaker, RetryBudget, at, do
 from ixbackoff.fleet import Outage, Outcome, SlowingServer, simulate
@@ -32,15 +32,10 @@ from .crash import (
     last_rate,
     recovers,
 )
-from .experiment import Cells, Experiment, grouped, row_by_row, with_seeds
-
-T = TypeVar("T")
+from .experiment import Cells, Experiment, grouped, row_by_row, shared, with_seeds
 
 WATCH = 60
 SEEDS = 3
-FAILURES = 20
-WITHIN = 5.0
-OPEN_FOR = 5.0
 
 WITHOUT_END = asking()
 THREE_WAITS = at(N3).retry(do(Get()).limit(TIMEOUT))
@@ -107,8 +102,8 @@ def simulated(
     remedy: Remedy, backlog: int, clients: int, outage: int, watch: int, seed: int
 ) -> Outcome:
     processes = min(remedy.processes, clients)
-    failures = max(2, FAILURES // remedy.processes)  # fewer for fewer clients
-    breaker = partial(CircuitBreaker, failures=failures, within=WITHIN, open_for=OPEN_FOR)
+    failures = max(2, 20 // remedy.processes)  # fewer for fewer clients
+    breaker = partial(CircuitBreaker, failures=failures, within=5.0, open_for=5.0)
     program: Any = THREE_WAITS if remedy.ends else WITHOUT_END
     return simulate(
         program,
@@ -117,19 +112,11 @@ def simulated(
         seconds=STEADY + outage + watch,
         schedule=backoffs()[remedy.waits],
         think=THINK,
-        budget=shared(RetryBudget.grpc, processes, remedy.budget),
-        breaker=shared(breaker, processes, remedy.breaker),
+        budget=shared(RetryBudget.grpc, processes) if remedy.budget else None,
+        breaker=shared(breaker, processes) if remedy.breaker else None,
         outages=[Outage(STEADY, outage)],
         seed=seed,
     )
-
-
-def shared(make: Callable[[], T], processes: int, wanted: bool) -> Callable[[int], T] | None:
-    """Return a function from a client to the object of its process; `None` if not `wanted`."""
-    if not wanted:
-        return None
-    made = [make() for _ in range(processes)]
-    return lambda client: made[client % processes]
 
 
 def summed_up(
