@@ -129,24 +129,18 @@ class Requests(Rule):
 
     def __init__(self, ttl: float, min_retries_per_second: float, percent_can_retry: float) -> None:
         ttl = between("ttl", ttl, 1, 60, "seconds")
-        min_retries_per_second = between(
-            "min_retries_per_second", min_retries_per_second, 0, INT_MAX, "retries"
-        )
-        percent_can_retry = between(
-            "percent_can_retry", percent_can_retry, 0, 1000, "retries for each program"
-        )
-        if min_retries_per_second != int(min_retries_per_second):
-            raise ValueError(
-                f"min_retries_per_second={min_retries_per_second:g}: give a whole number."
-            )
-        if min_retries_per_second == percent_can_retry == 0:
+        least = between("min_retries_per_second", min_retries_per_second, 0, INT_MAX, "retries")
+        share = between("percent_can_retry", percent_can_retry, 0, 1000, "retries for each program")
+        if least != int(least):
+            raise ValueError(f"min_retries_per_second={least:g}: give a whole number.")
+        if least == share == 0:
             raise ValueError(
                 "min_retries_per_second=0, percent_can_retry=0: nothing could ever be retried: "
                 "make one of them more than 0."
             )
-        self.added = TOKEN if percent_can_retry else 0
-        self.cost = int(min(TOKEN / percent_can_retry, INT_MAX)) if percent_can_retry else TOKEN
-        self.reserve = self.left = int(min_retries_per_second) * int(ttl) * self.cost
+        self.added = TOKEN if share else 0
+        self.cost = int(min(TOKEN / share, INT_MAX)) if share else TOKEN
+        self.reserve = self.left = int(least) * int(ttl) * self.cost
         self.slice = round(ttl * 1000) // SLICES
         self.slices = deque([0] * SLICES, maxlen=SLICES)
         self.since: int | None = None

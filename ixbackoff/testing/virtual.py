@@ -188,11 +188,6 @@ class World(Generic[E]):
         self.now += answer.seconds
         return given_by(answer.answer, command)
 
-    def _performed(
-        self, at: float, command: Command[Any], answer: Any, failure: BaseException | None = None
-    ) -> None:
-        self.trace.append(Performed(at, command, answer, failure))
-
     def _unscripted(self, missing: Unscripted) -> Unscripted:
         self._missed = Unscripted(
             str(missing)
@@ -244,9 +239,9 @@ class Virtual(World[E]):
         except Unscripted as missing:
             raise self._unscripted(missing) from None
         except BaseException as error:
-            self._performed(at, command, None, error)
+            self.trace.append(Performed(at, command, None, error))
             raise
-        self._performed(at, command, answer)
+        self.trace.append(Performed(at, command, answer, None))
         return answer
 
     def _together(self, command: Together) -> Any:
@@ -286,9 +281,9 @@ class VirtualAsync(World[E]):
         except Unscripted as missing:
             raise self._unscripted(missing) from None
         except BaseException as error:
-            self._performed(at, command, None, error)
+            self.trace.append(Performed(at, command, None, error))
             raise
-        self._performed(at, command, answer)
+        self.trace.append(Performed(at, command, answer, None))
         return answer
 
     async def _together(self, command: Together) -> Any:
