@@ -95,8 +95,7 @@ class Settings(Defaults):
 LIMITS = (powers_of_two, None, None, None, None, LONGEST, "refused", None)
 USUAL = Settings(is_transient, None, None, None, *LIMITS)
 
-KEPT: Any = object()
-"""The value of an argument that a call of `.replace` leaves out."""
+KEPT: Any = object()  # an argument that a call of `.replace` leaves out
 
 
 def wanting(function: Any, until: Wanted | None) -> Any:

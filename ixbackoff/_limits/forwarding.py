@@ -14,7 +14,6 @@ def passed_on(stream: Stream, instead: Callable[[Any], Stream | None]) -> Stream
     """Pass on a stream of commands, with other commands in place of some.
 
     Args:
-        stream: the stream.
         instead: returns a stream to issue in place of a command, or `None` to issue the command.
             The value of the returned stream is the answer to the command. An exception of `instead`
             or of the returned stream is thrown into `stream`.

@@ -9,8 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 R = TypeVar("R")
 
-FEWEST = 5
-"""The fewest seeds for a confidence interval."""
+FEWEST = 5  # seeds for a confidence interval
 
 
 class Sample(NamedTuple, Generic[R]):

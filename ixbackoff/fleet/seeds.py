@@ -22,8 +22,7 @@ R = TypeVar("R")
 
 SEEDS = 40
 """The default number of seeds: with fewer, a share such as "recovers in 90 %" says little."""
-ROUND = 1.0
-"""Seconds without a result after which the workers are checked."""
+ROUND = 1.0  # seconds without a result after which the workers are checked
 
 
 def each_seed(

@@ -22,8 +22,7 @@ from .services.replies import Answering
 from .simulation import simulate
 
 FACTOR = 2.0
-GROWN = 4
-"""After 4 (M + T) all waits have grown to M, although R may double earlier waits."""
+GROWN = 4  # after 4 (M + T) all waits have grown to M, although R may double earlier waits
 WATCHED = 10
 ROUNDED = 1 + 1e-9
 

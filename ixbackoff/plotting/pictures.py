@@ -92,13 +92,8 @@ def draw(axes: Any, curves: Sequence[Curve], scale: str) -> None:
     for number, curve in enumerate(curves, 1):
         style = line_style(number - 1, colors=COLORS)
         points = {k: wait for k, wait in enumerate(curve.run, 1) if drawable(wait, scale)}
-        axes.plot(
-            list(points),
-            list(points.values()),
-            **style,
-            label=curve.label,
-            gid=f"curve-{number}",
-        )
+        named = {"label": curve.label, "gid": f"curve-{number}"}
+        axes.plot([*points], [*points.values()], **style, **named)
         if curve.spread:
             band = {
                 k: ends

@@ -16,8 +16,7 @@ COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#806000", "#56b4e9", "#00
 """Colors that nearly everybody can distinguish (Okabe and Ito), with a darker yellow."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "x")
-MARKS = 12
-"""Markers on a line that has a point each second."""
+MARKS = 12  # markers on a line that has a point each second
 DARK = """@media (prefers-color-scheme: dark) { text { fill: #e6edf3 }
    [style*="fill: #ffffff"] { fill: #131416 !important }
    [style*="fill: #e6e6e6"] { fill: #2d3237 !important }

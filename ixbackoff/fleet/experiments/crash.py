@@ -46,8 +46,7 @@ DEVIATION = 0.1
 LONGEST = 300.0
 LINGERING = 30.0
 """The seconds for which an abandoned dial continues in Go, the language of the article's client."""
-FIRST = 20
-"""The rung that `retry_with` passes for the first try of a ladder without end."""
+FIRST = 20  # the rung that `retry_with` passes for the first try of a ladder without end
 BACKLOGS = (128, 4096)
 """The default lengths of Linux's accept queue: up to version 5.3, and from version 5.4 on."""
 STEADY = 15
@@ -245,8 +244,7 @@ def row(result: Crash) -> Cells:
     }
 
 
-STYLES = (1, 0, 2)
-"""The styles of the lines of the three ways, in the order of `ways`."""
+STYLES = (1, 0, 2)  # of the lines of the three ways, in the order of `ways`
 
 
 def picture(results: Sequence[Crash]) -> Picture:

@@ -26,8 +26,7 @@ Cells: TypeAlias = Mapping[str, object]
 
 Columns with the same text before ` | ` in their headings are a group, which has that text above it.
 """
-NO_NUMBER = ("-", "never")
-"""The cells for a missing number."""
+NO_NUMBER = ("-", "never")  # the cells for a missing number
 
 
 class Experiment(NamedTuple, Generic[R]):

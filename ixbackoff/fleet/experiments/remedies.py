@@ -37,9 +37,6 @@ from .experiment import Cells, Experiment, grouped, row_by_row, shared, with_see
 WATCH = 60
 SEEDS = 3
 
-WITHOUT_END = asking()
-THREE_WAITS = at(N3).retry(do(Get()).limit(TIMEOUT))
-
 
 class Remedy(NamedTuple):
     """A remedy, with waits of the crash experiment: a budget or a breaker for each process."""
@@ -104,7 +101,7 @@ def simulated(
     processes = min(remedy.processes, clients)
     failures = max(2, 20 // remedy.processes)  # fewer for fewer clients
     breaker = partial(CircuitBreaker, failures=failures, within=5.0, open_for=5.0)
-    program: Any = THREE_WAITS if remedy.ends else WITHOUT_END
+    program: Any = at(N3).retry(do(Get()).limit(TIMEOUT)) if remedy.ends else asking()
     return simulate(
         program,
         SlowingServer(backlog=backlog, lingering=LINGERING).serves(Get),

@@ -19,8 +19,7 @@ from .experiment import Cells, Experiment, grouped
 
 SUBMITTERS = (25, 100, 200, 300, 375, 400, 425, 450, 500)
 SECONDS = 300
-GIVE_WAY = 1000
-"""Free descriptors below which the Ethernet submitter gives way."""
+GIVE_WAY = 1000  # free descriptors below which the Ethernet submitter gives way
 WATCHED = 400
 """The picture shows descriptors over time with this number of submitters, or the next greater."""
 
@@ -46,14 +45,10 @@ class Submissions(NamedTuple):
 
 
 def submissions(
-    submitters: Iterable[int] = SUBMITTERS,
-    *,
-    seconds: float = SECONDS,
-    scheduler: Scheduler | None = None,
-    seed: int = 0,
+    submitters: Iterable[int] = SUBMITTERS, *, seconds: float = SECONDS, seed: int = 0
 ) -> list[Submissions]:
     """Simulate each kind with each number of submitters, who submit one job after the other."""
-    service = scheduler or Scheduler()
+    service = Scheduler()
     services = service.serves(Submit) | service.serves(FreeDescriptors)
     results: list[Submissions] = []
     for many, (kind, clients) in product(submitters, KINDS.items()):

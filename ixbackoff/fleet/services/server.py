@@ -16,10 +16,8 @@ from .service import Request, Service, Serving, check_whole
 
 T = TypeVar("T")
 
-STEP = 15
-"""The number of further requests that multiply the delay by `factor`."""
-OVERFLOWS = 2.0**63
-"""The first number of nanoseconds that a signed integer of 64 bits cannot hold."""
+STEP = 15  # further requests that multiply the delay by `factor`
+OVERFLOWS = 2.0**63  # nanoseconds: the first number that a signed integer of 64 bits cannot hold
 NOBODY = -1
 ROUNDING = 1e-9  # seconds: tolerates the last digit of a sum
 SPARE = 1000  # the number of ended sleepers that a list may hold
@@ -119,25 +117,19 @@ class _SlowingServer(Serving):
         self.alarm = inf  # the time of the next check of the sleepers
 
     def ask(self, request: Request) -> None:
+        now = self.events.now
         if self.stopped_at is None:
-            self.admit(request)
+            self.sleepers.admit(request, now)
+            self.check_later()
         elif len(self.queue) <= self.model.backlog:
             self.queue.append(request)
         else:
             self.outside.append(request)
-            self.forget(self.events.now)
-
-    def forget(self, now: float) -> None:
-        """Forget the oldest dials that have ended: during a long outage they are many."""
-        while self.outside and not self.dials(self.outside[0], now):
-            self.outside.popleft()
+            while self.outside and not self.dials(self.outside[0], now):  # they can be many
+                self.outside.popleft()
 
     def dials(self, request: Request, now: float) -> bool:
         return not request.over or now - request.begun < self.model.lingering
-
-    def admit(self, request: Request) -> None:
-        self.sleepers.admit(request, self.events.now)
-        self.check_later()
 
     def set_speed(self, speed: float) -> None:
         check_whole(self, speed)
