@@ -48,6 +48,7 @@ from .simulation import simulate
 
 T = TypeVar("T")
 
+POSITIVE = number(1e-6, 1e6)
 BUDGETS: dict[str, Callable[[], RetryBudget]] = {
     "botocore": RetryBudget.botocore,
     "grpc": RetryBudget.grpc,
@@ -88,7 +89,7 @@ def outage(text: str) -> Outage:
 def arrivals(text: str) -> Arrivals:
     """Return a rate, or import a function of the time or a list of times."""
     if ":" not in text:
-        return number(1e-6, 1e6)(text)
+        return POSITIVE(text)
     named: Arrivals = imported(text)
     given: object = named
     if not callable(given) and not isinstance(given, Iterable):
@@ -130,7 +131,7 @@ FLAGS = (
         "seconds to that rate, or a list of times",
         "RATE|MODULE:NAME",
     ),
-    Flag("think", 10.0, number(1e-6, 1e6), "the mean time between a client's runs", "SECONDS"),
+    Flag("think", 10.0, POSITIVE, "the mean time between a client's runs", "SECONDS"),
     Flag("seconds", 75.0, number(1, 1e6), "the length of the simulation", "SECONDS"),
     Flag(
         "outage",
@@ -151,13 +152,7 @@ FLAGS = (
     Flag("backlog", 4096, whole(0, 65_535), "post: the length of the accept queue"),
     Flag("queue", 100, whole(0, 10**9), "queue: its length"),
     Flag("workers", 20, whole(1, 10**6), "queue: the number of workers"),
-    Flag(
-        "time",
-        0.1,
-        number(1e-6, 1e6),
-        "queue: work for a request; channel: a transmission",
-        "SECONDS",
-    ),
+    Flag("time", 0.1, POSITIVE, "queue: work for a request; channel: a transmission", "SECONDS"),
     Flag("slotted", False, bool, "channel: transmissions begin with slots"),
     Flag("schedule", None, timing, "seconds, or MODULE:NAME (default: its own)", "SCHEDULE"),
     Flag("within", None, duration(1e-6), "the time limit of each run, such as 30 or 5m", "SECONDS"),

@@ -85,18 +85,12 @@ class PostShipped(Shortening):
     variable for the time to think and for the waits. So its first wait after a failure is `factor`
     times as long as the client has just thought, and its jitter does not grow with the wait. A wait
     can be shorter than the one before.
-
-    Args:
-        think: the mean seconds of wait 0, exponentially distributed.
-        factor: the ratio of a wait to the one before, without the jitter.
-        deviation: the standard deviation of the jitter, seconds.
-        max_delay: the seconds of the longest wait after a failure, without the jitter.
     """
 
-    think: float = THINK
-    factor: float = FACTOR
-    deviation: float = DEVIATION
-    max_delay: float = LONGEST
+    think: float = THINK  # the mean seconds of wait 0, exponentially distributed
+    factor: float = FACTOR  # the ratio of a wait to the one before, without the jitter
+    deviation: float = DEVIATION  # the standard deviation of the jitter, seconds
+    max_delay: float = LONGEST  # the seconds of the longest wait, without the jitter
 
     def __post_init__(self) -> None:
         for name in "think", "factor", "max_delay":

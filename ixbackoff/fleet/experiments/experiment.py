@@ -130,12 +130,11 @@ def shared(make: Callable[[], T], processes: int = 1) -> Callable[[int], T]:
 def recovery_cells(report: Report, last: float) -> Cells:
     """Return the cells of successful runs per second before an outage and, `last`, at the end."""
     recovered = report.recovered
+    recovers = "no" if recovered is None else f"after {recovered:.0f} s"
     return {
         "runs that end well/s | before": f"{report.before:.1f}",
         "runs that end well/s | end": f"{last:.1f}",
-        "runs that end well/s | recovers": (
-            "no" if recovered is None else f"after {recovered:.0f} s"
-        ),
+        "runs that end well/s | recovers": recovers,
     }
 
 

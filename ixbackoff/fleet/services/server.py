@@ -221,14 +221,13 @@ class Sleepers(Generic[T]):
     def __len__(self) -> int:
         return self._places
 
-    def admit(self, item: T, now: float) -> None:
+    def admit(self, item: T, now: float) -> Sleeper[T]:
         """Add a request. Call `ended` first: a new request lengthens the delay of the others."""
-        self._admit(Sleeper(item, self._admitted, now))
-
-    def _admit(self, sleeper: Sleeper[T]) -> None:
-        heappush(self._waiting, (sleeper.arrived, sleeper.number, sleeper))
+        sleeper = Sleeper(item, self._admitted, now)
+        heappush(self._waiting, (now, self._admitted, sleeper))
         self._admitted += 1
         self._moved(1)
+        return sleeper
 
     def next(self) -> float:
         """Return the earliest time at which a request can end; infinity if there is none."""
@@ -318,11 +317,12 @@ class OverflowingSleepers(Sleepers[T]):
         self._chance = chance
         self._all: list[Sleeper[T]] = []
 
-    def _admit(self, sleeper: Sleeper[T]) -> None:
-        super()._admit(sleeper)
-        self._all.append(sleeper)
+    def admit(self, item: T, now: float) -> Sleeper[T]:
+        admitted = super().admit(item, now)
+        self._all.append(admitted)
         if len(self._all) > 2 * len(self) + SPARE:
             self._all = [sleeper for sleeper in self._all if not sleeper.ended]
+        return admitted
 
     def ended(self, now: float) -> list[T]:
         done: list[T] = []
