@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 Nested: TypeAlias = Literal["refused", "once"]
 """The treatment of a decorated function that another one calls."""
 
-LONGEST = 900.0
-"""The longest wait that a service may ask of a decorated function by default, in seconds."""
+LONGEST = 900.0  # seconds that a service may ask of a decorated function by default
 
 Wanted: TypeAlias = Callable[[Any], bool]
 """A predicate of the answer, whose type depends on the function."""

@@ -11,7 +11,6 @@ from ..schedules.timings import Timing
 from .styles import headline, legend, line_style, plain, saved_figure
 
 SCALES = {"linear": "linear", "logarithmic": "log"}
-INCHES = (8.0, 5.0)
 RUNS = 100
 HIGHEST = 1e100  # seconds; above it, the margins of a picture would overflow
 COLORS = ("tab:blue", "tab:green", "tab:orange", "tab:red", "tab:purple", "tab:brown")
@@ -67,7 +66,7 @@ def plot(
     last = max(curve.run[-1] for curve in curves)
     files: list[Path] = []
     for scale in SCALES:
-        with saved_figure(Path(folder), f"{name}-{scale}", INCHES) as (figure, saved):
+        with saved_figure(Path(folder), f"{name}-{scale}", (8.0, 5.0)) as (figure, saved):
             axes = figure.add_subplot()
             draw(axes, curves, scale)
             headline(figure, f"How long the waits get: from {first:.3g} s to {last:.3g} s")

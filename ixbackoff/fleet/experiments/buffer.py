@@ -34,7 +34,6 @@ def sensed() -> Do[FreeSpace | WriteFile, None]:
 
 
 KINDS: dict[str, ClientKind[FreeSpace | WriteFile]] = kinds(WriteFile(), WriteFile(), sensed())
-"""The paper's kinds of producers."""
 
 
 class Buffered(NamedTuple):

@@ -51,7 +51,6 @@ class Ask(Command[None]):
 
 
 ASKING: Program[N6, N0, None, Ask | Now | Delay] = at(N6).retry(do(Ask()).limit(LIMIT))
-"""The program of each client."""
 
 
 class Protection(NamedTuple):

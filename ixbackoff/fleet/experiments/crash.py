@@ -44,8 +44,7 @@ FACTOR = 2.71828
 JITTER = 0.1
 DEVIATION = 0.1
 LONGEST = 300.0
-LINGERING = 30.0
-"""The seconds for which an abandoned dial continues in Go, the language of the article's client."""
+LINGERING = 30.0  # seconds for which an abandoned dial continues in Go, as in the article's client
 FIRST = 20  # the rung that `retry_with` passes for the first try of a ladder without end
 BACKLOGS = (128, 4096)
 """The default lengths of Linux's accept queue: up to version 5.3, and from version 5.4 on."""

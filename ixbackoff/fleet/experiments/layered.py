@@ -94,7 +94,6 @@ def layerings(layers: int = LAYERS) -> list[Layering]:
 class Layered(NamedTuple):
     way: Layering
     queue: float  # the seconds that a request waits at the bottom if the queue is full
-    clients: int
     asked: tuple[int, ...]  # the requests at the bottom in each second
     runs: float  # the runs of the clients that ended per second, in the second half of the outage
     rate: float  # the requests at the bottom per second, in the second half of the outage
@@ -144,7 +143,6 @@ def nested(
     return Layered(
         way=way,
         queue=queue,
-        clients=clients,
         asked=asked,
         runs=outcome.rate(lambda second: second.well + second.gave_up, half, end),
         rate=sum(asked[half:end]) / (end - half),
@@ -154,7 +152,8 @@ def nested(
 
 
 def row(result: Layered) -> Cells:
-    asked, runs = result.way.asked(result.clients), result.way.runs(result.clients)
+    clients = result.report.outcome.clients
+    asked, runs = result.way.asked(clients), result.way.runs(clients)
     return {
         "queue": f"{result.queue:3.1f} s",
         "retries": result.way.name,

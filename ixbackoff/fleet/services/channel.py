@@ -15,8 +15,7 @@ class Collided(Transient):
     """A transmission was lost because another one overlapped it."""
 
 
-SHORTER = 1e-6
-"""The share by which a frame is shorter than a slot, so that it ends before the next slot."""
+SHORTER = 1e-6  # the share by which a frame is shorter than a slot: it ends before the next slot
 
 
 @dataclass(frozen=True)
