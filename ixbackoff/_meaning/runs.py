@@ -82,6 +82,7 @@ class ProgramRun(Run):
         ons: the `on`s in force, innermost last; `None` if there is no journal for them.
         kept: the answers that the next try of the current retry step reuses; `None` outside of a
             retry step, or if there is no journal.
+        retries_begin: called when a retry step begins, if there is a journal, which may skip waits.
         top: the rung where the program starts.
         rung: the current rung, or an upper bound of it.
         sure: whether `rung` is exact.
@@ -119,6 +120,7 @@ class ProgramRun(Run):
     logger: Logger | None = None
     ons: list[Predicate] | None = None
     kept: Sequence[object] | None = None
+    retries_begin: Callable[[], None] | None = None
     _inside: InAttempt | None = None
 
     def __init__(self, program: Chain, timing: Timing, chance: Chance | None = None) -> None:
@@ -153,7 +155,7 @@ class ProgramRun(Run):
 
     @property
     def number(self) -> int:
-        """The number of waits left; an endless ladder counts down from the deepest rung to 1."""
+        """The number of waits left; an endless ladder counts down from the highest rung to 1."""
         return number_after(ENDLESS, self.wait_count) if self.rung == ENDLESS else self.rung
 
     def descend(self, step: Step) -> tuple[int, bool]:

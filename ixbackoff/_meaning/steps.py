@@ -382,5 +382,5 @@ def _position(rung: Any) -> Position:
 
 def checked_function(function: Any) -> Any:
     if not callable(function):
-        raise Misuse(f"{function!r} is not a function: this step takes a function of the value.")
+        raise Misuse(f"{function!r} is not a function: this step takes one.")
     return function
