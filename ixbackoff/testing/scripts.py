@@ -137,7 +137,8 @@ def always(answer: Any) -> Answers[Any]:
 
 def given_by(answer: Any, command: Command[Any]) -> Any:
     """Return, raise or compute a scripted answer to `command`."""
-    kind: type = answer if isinstance(answer, type) else answer.__class__
+    given: object = answer
+    kind: type = given if isinstance(given, type) else given.__class__
     if issubclass(kind, BaseException):
         try:
             if isinstance(answer, BaseException):  # each raise adds to the traceback
