@@ -18,22 +18,14 @@ STEPS = 64
 def arrival_times(arrivals: Arrivals, until: float, random: Callable[[], float]) -> Iterator[float]:
     """Return the times of the arrivals, in order; those of a rate are a Poisson process.
 
+    A function of the time is asked for the rate of each 64th of a second, up to the time `until`.
+
     >>> list(arrival_times([1, 1, 2.5], until=9, random=lambda: 0.5))
     [1, 1, 2.5]
     >>> spike = arrival_times(lambda t: 100 if 2 <= t < 3 else 0, until=9, random=lambda: 0.5)
     >>> times = list(spike)
     >>> len(times), 2 < times[0] < times[-1] < 3
     (144, True)
-
-    Args:
-        arrivals: arrivals per second; a function that returns them, asked once for each 64th of a
-            second; or a list of times in ascending order.
-        until: the end of the simulation, in seconds.
-        random: returns a random number, 0 to 1, below 1.
-
-    Raises:
-        ValueError: a rate is not a number of 0 or more; a time is negative or less than the one
-            before it.
     """
     if isinstance(arrivals, int | float):
         above_zero("arrivals", arrivals)

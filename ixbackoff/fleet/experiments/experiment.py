@@ -26,6 +26,7 @@ Cells: TypeAlias = Mapping[str, object]
 
 Columns with the same text before ` | ` in their headings are a group, which has that text above it.
 """
+Kinds: TypeAlias = Sequence[tuple[Any, ...]]  # the arguments of simulations, without the seed
 NO_NUMBER = ("-", "never")  # the cells for a missing number
 
 
@@ -96,17 +97,14 @@ def numbers_of(module: str, args: Namespace, seed: int) -> Numbers:
 
 
 def with_seeds(
-    simulated: Callable[..., R],
-    kinds: Sequence[tuple[Any, ...]],
-    seeds: Iterable[int],
-    jobs: int | None,
+    simulated: Callable[..., R], kinds: Kinds, seeds: Iterable[int], jobs: int | None
 ) -> Iterator[tuple[R, ...]]:
-    """Simulate all kinds, given by their arguments, with each seed; yield the results of each."""
+    """Simulate all kinds with each seed; yield the results of each kind."""
     sample = each_seed(partial(with_seed, simulated, kinds), seeds, jobs=jobs)
     return zip(*sample.results, strict=True)
 
 
-def with_seed(simulated: Callable[..., R], kinds: Sequence[tuple[Any, ...]], seed: int) -> list[R]:
+def with_seed(simulated: Callable[..., R], kinds: Kinds, seed: int) -> list[R]:
     return [simulated(*kind, seed) for kind in kinds]
 
 
