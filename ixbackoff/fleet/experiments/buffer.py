@@ -55,11 +55,12 @@ def buffered(
     *,
     seconds: float = SECONDS,
     speed: float = Disk.speed,
+    disk: Disk | None = None,
     seed: int = 0,
 ) -> list[Buffered]:
     """Simulate each kind with each number of producers, who write one file after the other."""
-    disk = Disk(speed=speed)
-    return [simulated(many, kind, disk, seconds, seed) for many in producers for kind in KINDS]
+    model = disk or Disk(speed=speed)
+    return [simulated(many, kind, model, seconds, seed) for many in producers for kind in KINDS]
 
 
 def simulated(many: int, kind: str, disk: Disk, seconds: float, seed: int) -> Buffered:

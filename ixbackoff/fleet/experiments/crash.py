@@ -175,10 +175,11 @@ def crash(
     watch: int = WATCH,
     lingering: float = LINGERING,
     int64: bool = False,
+    server: SlowingServer | None = None,
     seed: int = 0,
 ) -> list[Crash]:
-    """Simulate each way to wait with each accept queue."""
-    model = SlowingServer(lingering=lingering, int64=int64)
+    """Simulate each way to wait with each accept queue, whose length replaces that of `server`."""
+    model = server or SlowingServer(lingering=lingering, int64=int64)
     return [
         crashed(way, replace(model, backlog=backlog), clients, steady, outage, watch, seed)
         for backlog in backlogs

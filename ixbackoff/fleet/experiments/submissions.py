@@ -45,10 +45,14 @@ class Submissions(NamedTuple):
 
 
 def submissions(
-    submitters: Iterable[int] = SUBMITTERS, *, seconds: float = SECONDS, seed: int = 0
+    submitters: Iterable[int] = SUBMITTERS,
+    *,
+    seconds: float = SECONDS,
+    scheduler: Scheduler | None = None,
+    seed: int = 0,
 ) -> list[Submissions]:
     """Simulate each kind with each number of submitters, who submit one job after the other."""
-    service = Scheduler()
+    service = scheduler or Scheduler()
     services = service.serves(Submit) | service.serves(FreeDescriptors)
     results: list[Submissions] = []
     for many, (kind, clients) in product(submitters, KINDS.items()):
