@@ -24,8 +24,10 @@ from ixbackoff.fleet import (
 from ixbackoff.schedules.shortening import Shortening
 from ixbackoff.schedules.timings import Chance, WaitFunction
 
+pytestmark = pytest.mark.slow
+
 ENDLESS = 10**9
-RUNS = 8000  # with each seed
+RUNS = 4000  # with each seed
 
 
 class Ask(Command[None]):
@@ -44,7 +46,7 @@ def sampled(service: Service, arrivals: Any, **how: Any) -> Sample[Outcome]:
 def assert_holds(sample: Sample[Outcome], of: Callable[[Outcome], float], right: float) -> None:
     least, most = sample.interval(of)
     assert least <= right <= most
-    assert most - least < 0.1 * right  # or the interval would say nothing
+    assert most - least < 0.15 * right  # or the interval would say nothing
 
 
 def in_service(outcome: Outcome) -> float:
@@ -53,8 +55,7 @@ def in_service(outcome: Outcome) -> float:
 
 
 def rejected(outcome: Outcome) -> float:
-    gave_up = outcome.total(lambda second: second.gave_up)
-    return gave_up / (gave_up + outcome.total(lambda second: second.well))
+    return outcome.gave_up / outcome.clients
 
 
 def erlang_b(load: float, workers: int) -> float:
@@ -72,7 +73,7 @@ def test_one_worker_with_random_work() -> None:
 
 def test_some_workers_with_random_work() -> None:
     """M/M/c: Erlang's C is the share that waits, for 1 / (c * rate of work - rate of arrivals)."""
-    load, workers = 3.2, 4
+    load, workers = 2.4, 4
     busy = load / workers
     waits = erlang_b(load, workers) / (1 - busy * (1 - erlang_b(load, workers)))
     sample = sampled(BoundedQueue(ENDLESS, ExponentialWork(0.1), workers), load * 10)
@@ -100,7 +101,7 @@ def test_no_queue() -> None:
 
 def test_a_short_queue() -> None:
     """M/M/1/K: the share that finds the queue full."""
-    load, places = 0.9, 6
+    load, places = 0.8, 4
     sample = sampled(BoundedQueue(places - 1, ExponentialWork(0.1)), load * 10)
     assert_holds(sample, rejected, (1 - load) * load**places / (1 - load ** (places + 1)))
 
@@ -113,7 +114,7 @@ def test_one_shared_core(work: Any) -> None:
 
 def test_shared_cores() -> None:
     """M/M/c with processor sharing has as many requests at a time as M/M/c, so the same mean."""
-    load, cores = 3.2, 4
+    load, cores = 2.4, 4
     waits = erlang_b(load, cores) / (1 - load / cores * (1 - erlang_b(load, cores)))
     sample = sampled(ProcessorSharing(ExponentialWork(0.1), cores), load * 10)
     assert_holds(sample, in_service, 0.1 + waits / (cores * 10 - load * 10))
