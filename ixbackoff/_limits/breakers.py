@@ -219,7 +219,6 @@ class CircuitBreaker:
         return counted
 
     def succeed(self, probe: int) -> None:
-        """Close the breaker if `probe` is the current one."""
         with self._lock:
             if not self._is_current(probe):
                 return

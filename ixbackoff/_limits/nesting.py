@@ -49,8 +49,7 @@ Mark: TypeAlias = list[Any]
 A third item, if present, is the message for a nested program that was rejected.
 """
 
-OVER: Mark = [None, 0]
-"""A mark of no run."""
+OVER: Mark = [None, 0]  # a mark of no run
 
 RUNNING = placed("RUNNING", ContextVar[Mark]("ixbackoff_running", default=OVER))
 

@@ -135,19 +135,16 @@ def always(answer: Any) -> Answers[Any]:
 
 def given_by(answer: Any, command: Command[Any]) -> Any:
     """Return, raise or compute a scripted answer to `command`."""
-    if _is_exception(answer):
+    given: object = answer
+    kind: type = given if isinstance(given, type) else given.__class__
+    if issubclass(kind, BaseException):
         try:
             if isinstance(answer, BaseException):  # each raise adds to the traceback
                 raise answer.with_traceback(None)
             raise answer
         finally:
             del answer  # break the cycle of exception, traceback and this frame
-    return answer.function(command) if answer.__class__ is ComputedAnswer else answer
-
-
-def _is_exception(answer: object) -> bool:
-    kind = answer if isinstance(answer, type) else answer.__class__
-    return issubclass(kind, BaseException)
+    return answer.function(command) if kind is ComputedAnswer else answer
 
 
 class ByCommand(Generic[A]):
