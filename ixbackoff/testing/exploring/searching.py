@@ -15,7 +15,7 @@ from .machines import Machine
 from .outside import check_unchanged, variables
 from .printing import broken, reason_of
 from .scope import Scope
-from .states import frozen
+from .states import NOT_PLAIN, frozen, state_of
 from .walking import Walk
 
 __tracebackhide__ = True
@@ -80,9 +80,9 @@ class SearchWalk(Walk):
         key = machine.key() if merge else 0
         recorder, command = self.scope.recorder, machine.current.command
         if step == self.last or recorder is not None:
-            self.command = hash(frozen(command))
+            self.command = state_of(command, NOT_PLAIN)
         if step == self.last:
-            if (key, self.command) != (self.check[0], hash(frozen(self.check[1]))):
+            if (key, self.command) != (self.check[0], state_of(self.check[1], NOT_PLAIN)):
                 raise diverged(self.check[1], machine.current.command)
             machine.watches = True
             return True
