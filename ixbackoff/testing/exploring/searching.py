@@ -12,7 +12,7 @@ from ..._words.commands import Misuse
 from .cells import Recorder
 from .history import Broken, Explored, History, Occurrence, Option, short
 from .machines import Machine
-from .outside import check_unchanged, variables
+from .outside import check_unchanged, gets_round, variables
 from .printing import broken, reason_of
 from .scope import Scope
 from .states import NOT_PLAIN, frozen, state_of
@@ -179,7 +179,8 @@ class Search:
         before = variables(world, *shared)
         ends = scope.again or not scope.changes  # otherwise no change comes after the last command
         if setting.state is None and scope.merge and len(scope.programs) > 1 and ends:
-            scope.recorder = Recorder()
+            used = [*shared[0], *shared[1]]
+            scope.recorder = None if gets_round(world, used) else Recorder()
         for times in count():
             with suppress(Again):
                 self.layers()
@@ -225,11 +226,12 @@ class Search:
         try:
             walk.run()
         except AssertionError as wrong:
-            if reason_of(wrong) not in self.found:
-                made = broken(self.scope, history, wrong, self.histories)
+            reason, scope.recorder = reason_of(wrong), None
+            if reason not in self.found:  # in a world that is not recorded
+                made = broken(scope, history, wrong, self.histories)
                 self.found[made.reason] = made
-            if self.most > 1:  # behind this failure other orders may fail otherwise
-                scope.recorder = None
+                if made.reason == reason and self.most == 1:  # else other orders may fail otherwise
+                    scope.recorder = recorder
         finally:
             if walk.machine is not None:
                 self.commands += walk.machine.performed
