@@ -28,8 +28,6 @@ class Limit:
 
     Attributes:
         deadline: the time at which the part has to end, on the clock of the interpreter.
-        seconds: the seconds of the whole part.
-        whole: whether the part is the whole run.
         over: whether the part was interrupted at its deadline.
         ending: whether the part was interrupted (by a limit, a cancellation or Ctrl-C) and is
             cleaning up.
@@ -134,12 +132,8 @@ def in_time_around(after: After) -> After:
 
 @overload
 def time_limit() -> float | None: ...
-
-
 @overload
 def time_limit(most: float | timedelta) -> float: ...
-
-
 def time_limit(most: float | timedelta | None = None) -> float | None:
     """Return the seconds that are left for the current command; `None` for no limit.
 
@@ -255,23 +249,15 @@ def wait_in_time(wait: Any, limit: Limit) -> Stream:
     if limit.over:
         raise limit.expire()
     limit.ending = False  # a program that waits has ended its cleanup
-    try:
-        check_wait(wait, limit.deadline - (yield CLOCK), limit.seconds)
-        return (yield wait)
-    finally:
-        del wait
-
-
-def check_wait(wait: Any, left: float, seconds: float) -> None:
-    """Raise the last failure, or after a success `DeadlineExceeded`, in place of a late wait."""
     failure: Exception | None = wait.failure
-    if wait.seconds < left or (failure is None and wait.seconds == left):
-        return
-    why = f"a wait of {wait.seconds:g} s would end after the deadline of {seconds:g} s"
-    wait.refuse("no time left")
-    if failure is None:
-        raise DeadlineExceeded(f"not done within {seconds:g} s: {why}")
     try:
+        left = limit.deadline - (yield CLOCK)
+        if wait.seconds < left or (failure is None and wait.seconds == left):
+            return (yield wait)
+        why = f"a wait of {wait.seconds:g} s would end after the deadline of {limit.seconds:g} s"
+        wait.refuse("no time left")
+        if failure is None:
+            raise DeadlineExceeded(f"not done within {limit.seconds:g} s: {why}")
         add_note(failure, f"{NOTE} not tried again: {why}")
         raise failure
     finally:

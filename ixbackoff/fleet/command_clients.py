@@ -46,6 +46,7 @@ class CommandClient:
         self._asking = False  # whether a call of `ask` is active: see ASKING in performers
         self._arrived: tuple[Any, Exception | None] | None = None
         self.number = number
+        self.since = 0.0
         self.begun = 0.0
         self.after: After | None = None
         self.wait_count = 0

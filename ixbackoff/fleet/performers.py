@@ -65,6 +65,7 @@ class TaskPerformer(ABC):
         self._waits_for: Request | Branches | Performed | None = None
         self.begun = 0.0  # the start of the current try, or, in a wait, of the last try
         self.number = number
+        self.since = 0.0
 
     @abstractmethod
     def seconds_left(self, command: Command[Any]) -> float | None:
