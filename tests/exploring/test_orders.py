@@ -12,7 +12,7 @@ import pytest
 
 from ixbackoff import N0, N2, Command, Do, Interpreter, all_of, at, attempt
 from ixbackoff.testing.exploring import Broken, End, Explored, Model
-from ixbackoff.testing.exploring.cells import WHOLE, Recorder, Touch, cells_of
+from ixbackoff.testing.exploring.cells import WHOLE, Cells, Recorder, Touch
 
 from ..support.generators.cell_models import Cupboard, Do1, ends, following
 
@@ -158,15 +158,21 @@ WHOLES: list[Callable[[Any], object]] = [
 ]
 
 
+def cells(items: dict[str, Any], touched: set[Touch]) -> Cells:
+    made = Cells(items)
+    made.name, made.touched = "it", touched
+    return made
+
+
 @pytest.mark.parametrize(("access", "touches"), KEYED)
 def test_an_access_by_key_touches_one_cell(access: Any, touches: set[tuple[Any, bool]]) -> None:
     touched: set[Touch] = set()
-    access(cells_of({"a": 1}, "it", touched))
+    access(cells({"a": 1}, touched))
     assert {one[1:] for one in touched} == touches
 
 
 @pytest.mark.parametrize("access", WHOLES)
 def test_each_way_to_read_a_dict_is_noticed(access: Callable[[Any], object]) -> None:
     touched: set[Touch] = set()
-    access(cells_of({"a": 1}, "it", touched))
+    access(cells({"a": 1}, touched))
     assert ("it", WHOLE, True) in touched

@@ -78,11 +78,7 @@ class WrittenBySuper(Shelf):
 
 class ReadByObject(Shelf):
     def read(self, _: Read) -> Any:
-        return number_of(self)
-
-
-def number_of(shelf: Shelf) -> Any:
-    return object.__getattribute__(shelf, "number")
+        return object.__getattribute__(self, "number")
 
 
 class Book:
@@ -211,3 +207,22 @@ def test_what_is_wrong_in_another_world_is_wrong_in_a_recorded_one() -> None:
         explored(InItsClass)
     with pytest.raises(AssertionError, match="cannot assign to field 'other'"):
         explored(Frozen)
+
+
+def as_a_whole(world: Shelf) -> bool:
+    return vars(world)["number"] == 0 or "a" in vars(world)["others"]
+
+
+def by_another_way(world: Shelf) -> bool:
+    return world.number == 0 or dict.get(world.others, "a") == 1
+
+
+@pytest.mark.parametrize("rule", [as_a_whole, by_another_way])
+def test_a_rule_may_read_the_world_in_any_way(rule: Callable[[Shelf], bool]) -> None:
+    class Both(Shelf):
+        def read(self, _: Read) -> Any:
+            self.others["a"] = 1
+
+    programs = at(N0).do(Read()).end(), at(N0).do(Write()).end()
+    with pytest.raises(AssertionError, match="is false"):
+        Model(Both, Both.interpreter, always=rule).explore(*programs, surprises=1, faults=())

@@ -6,7 +6,6 @@ nothing is lost by that, and when all orders are tried.
 
 from __future__ import annotations
 
-from abc import ABCMeta
 from collections.abc import Callable
 from inspect import getattr_static
 from sys import getrefcount
@@ -32,31 +31,19 @@ ALONE = getrefcount(_one["one"])  # the number of references to an object that o
 class Cells(dict[Any, Any]):
     """A dict in a world, which records the keys that handlers use."""
 
-    __slots__ = ("fetched", "name", "touched")
     __class__: Any = property(lambda _: dict)
-    fetched: int  # how often a handler took the dict from the world, and has not used it yet
-    name: str
-    touched: set[Touch]
-
-    def __new__(cls, *given: Any, **named: Any) -> Any:  # for `type(it)(...)`
-        return dict(*given, **named)
+    name = ""  # it has no name if it is made by `type(it)(...)`
+    touched: set[Touch] = set()  # noqa: RUF012
 
     def __reduce_ex__(self, _: Any) -> Any:
         return (dict, ({**self},))
-
-
-def cells_of(items: dict[Any, Any], name: str, touched: set[Touch]) -> Any:
-    made: Any = dict.__new__(Cells)
-    made.fetched, made.name, made.touched = 0, name, touched
-    dict[Any, Any].update(made, items)
-    return made
 
 
 def touching(method: Callable[..., Any], by_key: bool, writes: bool) -> Callable[..., Any]:
     """Return a method of `dict` that records what it touches."""
 
     def touch(self: Cells, *given: Any, **named: Any) -> Any:
-        self.fetched = max(0, self.fetched - 1)
+        self.touched.discard(("", self.name, True))
         self.touched.add((self.name, WHOLE, not by_key))
         if by_key:
             self.touched.add((self.name, given[0], writes))
@@ -89,7 +76,8 @@ def recording(given: type, touched: set[Touch]) -> type:
         touched.add(EVERYTHING if name == "__dict__" else (name, WHOLE, False))
         value: Any = kind.__getattribute__(self, name)
         if type(value) is Cells and value.name == name:
-            value.fetched += 1
+            fetched = ("", name, True)  # until one of its methods is called
+            touched.add(EVERYTHING if fetched in touched else fetched)
         elif may_change(value):
             touched.add((name, WHOLE, True))
         return value
@@ -120,51 +108,41 @@ class Recorder:
         self.seen: set[Touch] = set()  # by `always`
         self.grown = False  # whether a command that stood apart may have lost that
         self.kinds: dict[type, type] = {}
-        self.cells: list[Cells] = []  # of the current world
-        self.undivided: set[str] = set()  # the dicts that are used in ways that cannot be seen
 
     def record(self, world: Any) -> bool:
         """Record the accesses to a fresh world from now on; return false if that is impossible."""
         kind: type = world.__class__
-        watched = isinstance(getattr_static(kind, "__init_subclass__"), classmethod)
-        if not is_plain(kind) or watched or type(kind) not in (type, ABCMeta):
-            return False  # if subclasses are watched, the model would notice a new one
+        if not is_plain(kind) or isinstance(getattr_static(kind, "__init_subclass__"), classmethod):
+            return False
         space: dict[str, Any] = getattr(world, "__dict__", {})
+        for name in space:
+            if type(space[name]) is dict and getrefcount(space[name]) == ALONE:
+                cells = Cells(space[name])
+                cells.name, cells.touched = name, self.touched
+                space[name] = cells
         try:
             if kind not in self.kinds:
                 self.kinds[kind] = recording(kind, self.touched)
             object.__setattr__(world, "__class__", self.kinds[kind])
         except TypeError:
             return False
-        self.cells = []
-        for name in space.keys() - self.undivided:
-            if type(space[name]) is dict and getrefcount(space[name]) == ALONE:
-                space[name] = cells_of(space[name], name, self.touched)
-                self.cells.append(space[name])
         return True
 
     def note(self, user: int, command: int) -> bool:
         """Note the touches of an event; return false if its cells cannot be told apart."""
-        self.divide()
         known = self.touches.get((user, command))
         if known is None or not self.touched <= known:
             held = self.touches.setdefault((user, command), set())
             self.use(user, held, self.touched - held, expected=known is None)
-        return EVERYTHING not in self.touched
+        return all(name for name, _, _ in self.touched)
 
-    def see(self) -> None:
-        """Note the touches of `always`."""
-        self.divide()
+    def see(self) -> bool:
+        """Note the touches of `always`; return false if its cells cannot be told apart."""
         if not self.touched <= self.seen:
             self.seen |= self.touched
             for (user, _), known in self.touches.items():
                 self.use(user, known, set(), expected=False)
-
-    def divide(self) -> None:
-        """Keep a dict whole from now on, if it was used otherwise than by its own methods."""
-        if fetched := {cells.name for cells in self.cells if cells.fetched}:
-            self.undivided |= fetched
-            self.grown = True
+        return all(name for name, _, _ in self.touched)
 
     def use(self, user: int, known: set[Touch], added: set[Touch], expected: bool) -> None:
         """Add touches to the known ones of a command."""

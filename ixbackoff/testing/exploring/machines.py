@@ -85,11 +85,12 @@ class Machine:
         scope, timed, state = self.scope, self.scope.timed, self.scope.setting.state
         places = Places()
         if state is None:
-            world = self.compared(places)
+            world = state_of(self.world, UNSEEN, places)
+            if self.holding:
+                places = Places()
+                world = state_of([self.world, self.holding], UNSEEN_HANDLERS, places)
             if places.repeats:
-                scope.recorder, places = None, Places()
-                places.repeats = True
-                world = self.compared(places)
+                scope.recorder = None
         else:
             world = state_of(state(self.world), UNSEEN)
         known = tuple([process.state(timed) for process in self.processes])
@@ -97,11 +98,6 @@ class Machine:
         late = tuple(map(frozen, self.on_the_way))
         current = (self.owner.number, self.current.path)
         return hash((world, known, current, self.changes, late, time))
-
-    def compared(self, places: Places) -> int:
-        """Return the hash of the world, and of what handlers hold besides."""
-        world = state_of(self.world, UNSEEN, places)
-        return hash((world, state_of(self.holding, UNSEEN_HANDLERS, places)))
 
     @property
     def owner(self) -> Process:

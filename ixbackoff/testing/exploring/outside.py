@@ -27,39 +27,22 @@ def holds_only(handler: Any, world: object) -> bool:
     return not own and all(cell.cell_contents is world for cell in handler.__closure__ or ())
 
 
-def functions_of(
-    world: object, given: Iterable[Any], known: Iterable[Any] = ()
-) -> Iterator[tuple[FunctionType, set[str]]]:
-    """Yield functions with all names in them: given ones, those of the world, and those named."""
-    held = [*given, *[one for kind in world.__class__.__mro__ for one in vars(kind).values()]]
-    known = [*known]
-    for one in held:
-        function = getattr(one, "__func__", one)
-        if function.__class__ is property:
-            held += [function.fget, function.fset, function.fdel]
-        if function.__class__ is FunctionType and function not in known:
-            known.append(function)
-            names, space = {*names_in(function.__code__)}, function.__globals__
-            yield function, names
-            some = [space.get(name) for name in names]
-            held += [one for one in some if getattr(one, "__globals__", None) is space]
-
-
-def gets_round(world: object, functions: Iterable[Any]) -> bool:
-    """Return whether a function may read or write the world in a way that is not recorded."""
-    return any(not names.isdisjoint(WAYS_ROUND) for _, names in functions_of(world, functions))
-
-
 def variables(world: object, functions: Iterable[Any], checks: Iterable[Any]) -> dict[str, Any]:
     """Return stand-ins for the variables that functions of a model share with all histories."""
     found: dict[str, Any] = {}
+    held = [*functions, *checks]
     for kind in world.__class__.__mro__[:-1]:
         for name, value in vars(kind).items():
+            held.append(getattr(value, "__func__", getattr(value, "fget", value)))
             if not name.startswith("__") and not callable(value):
                 found[f"{kind.__name__}.{name}"] = value
-    for one, names in functions_of(world, functions, checks):
-        found |= {name: one.__globals__[name] for name in names if name in one.__globals__}
-        found[f"A variable of {one.__qualname__}"] = one
+    for one in held:
+        if one.__class__ is FunctionType:
+            used = {*names_in(one.__code__)}
+            found |= dict.fromkeys(used & WAYS_ROUND)
+            if one not in checks:
+                found |= {name: one.__globals__[name] for name in used & one.__globals__.keys()}
+                found[f"A variable of {one.__qualname__}"] = one
     shown: dict[str, Any] = {}
     for name, value in found.items():
         with suppress(Exception):  # it has no visible state

@@ -12,7 +12,7 @@ from ..._words.commands import Misuse
 from .cells import Recorder
 from .history import Broken, Explored, History, Occurrence, Option, short
 from .machines import Machine
-from .outside import check_unchanged, gets_round, variables
+from .outside import WAYS_ROUND, check_unchanged, variables
 from .printing import broken, reason_of
 from .scope import Scope
 from .states import NOT_PLAIN, frozen, state_of
@@ -133,7 +133,8 @@ class SearchWalk(Walk):
             return
         recorder.touched.clear()
         super().check_always(machine)
-        recorder.see()
+        if not recorder.see():
+            self.scope.recorder = None
 
     def over(self, machine: Machine) -> bool:
         super().over(machine)
@@ -179,8 +180,7 @@ class Search:
         before = variables(world, *shared)
         ends = scope.again or not scope.changes  # otherwise no change comes after the last command
         if setting.state is None and scope.merge and len(scope.programs) > 1 and ends:
-            used = [*shared[0], *shared[1]]
-            scope.recorder = None if gets_round(world, used) else Recorder()
+            scope.recorder = None if WAYS_ROUND & before.keys() else Recorder()
         for times in count():
             with suppress(Again):
                 self.layers()

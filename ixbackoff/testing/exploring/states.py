@@ -1,9 +1,8 @@
 """Hashable stand-ins for worlds and answers, equal if and only if the originals are.
 
 A stand-in has all that a handler can read: every attribute, be it a field or not, and which parts
-are one object. Four things are left out: the order of a dict or a set, what a class removes from
-itself when it is pickled, the notes of a failure, and the state of classes and modules, which
-`outside` watches.
+are one object. Left out are the order of a dict or a set, what a class removes from itself when it
+is pickled, the notes of a failure, and the state of classes and modules, which `outside` watches.
 """
 
 from __future__ import annotations
@@ -20,10 +19,7 @@ __tracebackhide__ = True
 
 
 class Places(dict[int, tuple[int, Any]]):
-    """The numbers of frozen objects by their `id`; `repeats` if one was in two places.
-
-    Numbers follow the order of dicts. So if `repeats` is set before, this order is in stand-ins.
-    """
+    """The numbers of frozen objects by their `id`; `repeats` if one was in two places."""
 
     repeats = False
 
@@ -72,7 +68,11 @@ def may_change(value: Any) -> bool:
 def state_of(value: Any, what: str, memo: Memo = None) -> int:
     """Hash a value; if it cannot be frozen, raise Misuse with a message that begins with `what`."""
     try:
-        return hash(frozen(value, memo))
+        made = frozen(value, memo)
+        if memo is not None and memo.repeats:  # then the order matters that numbers have in dicts
+            memo.clear()
+            made = frozen(value, memo)
+        return hash(made)
     except RecursionError:
         raise Misuse(f"{what}: it refers to itself.") from None
     except Exception as error:
@@ -118,10 +118,8 @@ def of_member(value: Any, memo: Memo) -> Any:
     made = frozen(value, own)
     for place, (number, part) in own.items():
         if place in memo:
-            memo.repeats = True
-            made = (made, number, memo[place][0])
-        else:
-            memo[place] = (hash((number, made)), part)
+            memo.repeats, made = True, (made, number, memo[place][0])
+        memo.setdefault(place, (hash((number, made)), part))
     return made
 
 
@@ -133,12 +131,10 @@ def counted(items: list[Any]) -> frozenset[Any]:
 
 def of_function(value: FunctionType, memo: Memo) -> Any:
     """Freeze a function; an inner function by its parts, because each call makes another object."""
-    if "<locals>" not in value.__qualname__ and not (
-        value.__closure__ or value.__defaults__ or value.__kwdefaults__ or value.__dict__
-    ):
-        return value
     held = [cell.cell_contents for cell in value.__closure__ or ()]
     held += [value.__defaults__, value.__kwdefaults__, vars(value)]
+    if held == [None, None, {}] and "<locals>" not in value.__qualname__:
+        return value
     return (value.__code__, *[frozen(one, memo) for one in held])
 
 
@@ -165,12 +161,8 @@ def of_fields(kind: type, content: Freezer | None = None) -> Freezer:
 
 def slots_in(kind: type) -> list[str]:
     """Return the slots of a class, and what a class in C has in their place."""
-    return [
-        name
-        for base in reversed(kind.__mro__)
-        for name, one in vars(base).items()
-        if one.__class__ is MemberDescriptorType and not name.startswith("__")
-    ]
+    held = [pair for base in reversed(kind.__mro__) for pair in vars(base).items()]
+    return [name for name, one in held if type(one) is MemberDescriptorType and name[:2] != "__"]
 
 
 def of_reduced(value: Any, memo: Memo) -> Any:
