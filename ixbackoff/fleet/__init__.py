@@ -19,7 +19,7 @@ from .services.server import SlowingServer
 from .services.service import Request, Served, Service, Serving, instantly
 from .services.sharing import Sharing
 from .services.single import SingleThreaded
-from .services.work import ExponentialWork, LogNormalWork, MeasuredWork
+from .services.work import ExponentialWork, LogNormalWork
 from .simulation import simulate, simulate_many
 
 __all__ = [
@@ -42,7 +42,6 @@ __all__ = [
     "Sharing",
     "ExponentialWork",
     "LogNormalWork",
-    "MeasuredWork",
     "SlowingServer",
     "Channel",
     "Row",

@@ -65,31 +65,6 @@ class LogNormalWork:
         return random.lognormvariate(log(self.mean) - self.sigma**2 / 2, self.sigma)
 
 
-@dataclass(frozen=True)
-class MeasuredWork:
-    """Seconds drawn from measured ones, each as likely as any other.
-
-    >>> from random import Random
-    >>> MeasuredWork((0.08, 0.1, 0.5))(Random(1))
-    0.08
-
-    Attributes:
-        seconds: the measured seconds.
-
-    Raises:
-        ValueError: there are none, or one is negative or not finite.
-    """
-
-    seconds: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        if not self.seconds or not all(0 <= one < inf for one in self.seconds):
-            raise ValueError(f"{self!r}: give at least one measured time, in seconds, 0 or more.")
-
-    def __call__(self, random: Random) -> float:
-        return random.choice(self.seconds)
-
-
 def check_work(owner: object, work: object) -> None:
     """Raise ValueError if `work` is neither a function nor seconds."""
     if not callable(work) and not (isinstance(work, int | float) and 0 <= work < inf):
