@@ -192,6 +192,16 @@ def in_order(*keys: str) -> list[Any]:
     return [lists, lists[keys[0]]]
 
 
+class Row(list[int]):
+    __slots__ = ()
+
+
+def test_two_names_of_a_list_of_a_class_of_its_own_are_seen() -> None:
+    row, places = Row(), Places()
+    state_of([row, row], "", places)
+    assert places.repeats
+
+
 def test_it_is_seen_which_of_two_objects_has_another_name() -> None:
     one, other = Places(), Places()
     one.repeats = other.repeats = True

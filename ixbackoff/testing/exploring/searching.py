@@ -189,10 +189,9 @@ class Search:
             self.begin()
         check_unchanged(before, variables(world, *shared))
         found = [*self.found.values()]
-        if found and self.most == 1:
-            raise found[0]
         if found:
-            raise ExceptionGroup("histories in which a check fails", found)
+            many = "histories in which a check fails"
+            raise found[0] if self.most == 1 else ExceptionGroup(many, found)
         return self.explored
 
     def layers(self) -> None:
@@ -207,10 +206,9 @@ class Search:
         if recorder is not None:
             recorder.grown = False
         for depth in range(self.surprises + 1):
-            deeper = depth < self.surprises
             longer: Layer = []
             for history, check in histories(layer) if depth else [(History(), (0, None))]:
-                places = self.explore(history, check, deeper)
+                places = self.explore(history, check, depth < self.surprises)
                 if len(self.found) == self.most:
                     return
                 if places:

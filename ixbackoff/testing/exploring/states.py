@@ -88,13 +88,8 @@ def of_float(value: float, _: Memo) -> Any:
 
 
 def of_dict(value: Any, memo: Memo) -> Any:
-    if memo is not None and memo.repeats:
-        return of_items(value, memo)
-    items = [
-        (key if key.__class__ is str else of_member(key, memo), frozen(item, memo))
-        for key, item in value.items()
-    ]
-    return (value.__class__, counted(items))
+    kind, *items = of_items(value, memo)
+    return (kind, *items) if memo is not None and memo.repeats else (kind, counted(items))
 
 
 def of_sequence(value: Any, memo: Memo) -> Any:
@@ -102,7 +97,10 @@ def of_sequence(value: Any, memo: Memo) -> Any:
 
 
 def of_items(value: Any, memo: Memo) -> Any:
-    items = [(of_member(key, memo), frozen(item, memo)) for key, item in value.items()]
+    items = [
+        (key if key.__class__ is str else of_member(key, memo), frozen(item, memo))
+        for key, item in value.items()
+    ]
     return (value.__class__, *items)
 
 
@@ -249,9 +247,8 @@ def freezer_of(kind: type[Any]) -> Freezer:
         return itself
     for base, content in CONTENTS.items():
         if issubclass(kind, base):
-            return (
-                once(of_fields(kind, content)) if kind.__dictoffset__ or slots_in(kind) else content
-            )
+            more = kind.__dictoffset__ or slots_in(kind)
+            return once(of_fields(kind, content)) if more else FREEZERS[base]
     plain = is_plain(kind)
     freezer = of_fields(kind) if plain else of_reduced
     parameters: Any = getattr(kind, "__dataclass_params__", None)
