@@ -10,7 +10,6 @@ from .._words.checks import above_zero
 
 Arrivals: TypeAlias = float | Callable[[float], float] | Iterable[float]
 """Arrivals per second; a function from the time, in seconds, to arrivals per second; or times."""
-
 STEPS = 64
 """The steps of a second in which a changing rate is constant. A power of two: steps are exact."""
 
@@ -22,10 +21,6 @@ def arrival_times(arrivals: Arrivals, until: float, random: Callable[[], float])
 
     >>> list(arrival_times([1, 1, 2.5], until=9, random=lambda: 0.5))
     [1, 1, 2.5]
-    >>> spike = arrival_times(lambda t: 100 if 2 <= t < 3 else 0, until=9, random=lambda: 0.5)
-    >>> times = list(spike)
-    >>> len(times), 2 < times[0] < times[-1] < 3
-    (144, True)
     """
     if isinstance(arrivals, int | float):
         above_zero("arrivals", arrivals)

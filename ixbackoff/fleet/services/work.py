@@ -66,7 +66,6 @@ class LogNormalWork:
 
 
 def check_work(owner: object, work: object) -> None:
-    """Raise ValueError if `work` is neither a function nor seconds."""
     if not callable(work) and not (isinstance(work, int | float) and 0 <= work < inf):
         raise ValueError(
             f"{owner!r}: give work in seconds, 0 or more, or a function that draws them, such as "
