@@ -251,7 +251,9 @@ class Store:
         segments = self.segments(run)
         if not segments or any(one.status in ACTIVE or is_stuck(one) for one in segments):
             return False
-        self._client.delete_workflows([status.workflow_id for status in segments])
+        for begin in range(0, len(segments), BATCH):  # the last one tells that the run has ended
+            some = segments[begin : begin + BATCH]
+            self._client.delete_workflows([status.workflow_id for status in some])
         return True
 
     def forget_ended(self, before: float) -> None:

@@ -33,7 +33,7 @@ from ixbackoff import (
 )
 from ixbackoff._meaning.defaults import Defaults
 from ixbackoff._words.rungs import DEEPEST
-from ixbackoff.durable import current_command, durable, worker
+from ixbackoff.durable import current_command, durable, store, worker
 from ixbackoff.durable.journal import Checkpoint, Entry, Parked
 from ixbackoff.durable.performing import run_durably
 from ixbackoff.durable.store import Store
@@ -277,3 +277,23 @@ def test_a_wake_after_many_parked_waits_reads_two_segments(
     assert LONG + 4 <= len(said.what) <= LONG + 7  # one more if closed before it was recorded
     places = [place for _, place, repeated in said.places if not repeated]
     assert len(places) == len(set(places))
+
+
+def test_a_long_run_is_forgotten_in_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "POLL", 0.005)
+    monkeypatch.setattr(store, "BATCH", 3)
+    said = Said(busy=fails(*[NotReady()] * 7, "done"))
+    with working(tmp_path, said.interpreter, poll, hold=0.0) as engine, waking(engine):
+        assert engine.start_with_id("one", poll).result() == "done"
+        client, deleted = engine.store._client, list[int]()
+        delete = client.delete_workflows
+
+        def counted(ids: list[str]) -> None:
+            deleted.append(len(ids))
+            delete(ids)
+
+        monkeypatch.setattr(client, "delete_workflows", counted)
+        assert engine.store.forget("one")
+        assert (deleted, engine.store.segments("one")) == ([3, 3, 2], [])
