@@ -24,10 +24,10 @@ NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 SHORTLY = Limits(total_timeout=0.1)
 SHORT_DIGITS = 6  # a body whose length has fewer digits is short
 
-# Below INFO these log headers unchanged, and the URL of a redirect may hold secrets.
-for wire in map(logging.getLogger, ("httpcore2", "hpack")):
-    if wire.level == logging.NOTSET:
-        wire.setLevel(logging.INFO)
+# Below INFO it logs headers unchanged, and the URL of a redirect may hold secrets.
+WIRE = logging.getLogger("httpcore2")
+if WIRE.level == logging.NOTSET:
+    WIRE.setLevel(logging.INFO)
 
 
 def fetch(

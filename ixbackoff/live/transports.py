@@ -140,7 +140,6 @@ def settings_of(route: Route) -> dict[str, Any]:
         "max_connections": None,
         "max_keepalive_connections": IDLE_MOST,
         "keepalive_expiry": IDLE,
-        "http2": True,
     }
 
 
