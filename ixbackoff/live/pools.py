@@ -6,17 +6,15 @@ request has a connection of its own, and HTTP/2, which saves connections, is not
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Iterator
+from collections.abc import Collection
 from contextlib import suppress
 from threading import get_ident
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
-import anyio
 import httpcore2
 
-from .gates import AsyncHostGate, HostGate
 from .internals import extensions_of, has_trailing_data, keep_none
-from .sockets import USE, Use
+from .sockets import USE
 
 # These may mean that the server had closed the connection while it was unused.
 STALE = (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolError)
@@ -75,30 +73,15 @@ class WatchedConnection(Watched[httpcore2.ConnectionInterface], httpcore2.Connec
 
 
 class Pool(httpcore2.ConnectionPool):
-    """A pool behind the gate of a transport; the context variable `USE` has the deadline."""
-
-    def __init__(self, gate: HostGate, **settings: Any) -> None:
-        super().__init__(**settings)
-        self._gate = gate
+    """A pool for threads; the context variable `USE` has the deadline."""
 
     def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
-        use, host = USE.get(), request.url.host
-        self._gate.enter(host, use.deadline)
-        try:
-            response = self._sent(request, use)
-        except BaseException:
-            self._gate.leave(host)
-            raise
-        assert isinstance(response.stream, Iterable)
-        response.stream = ReadingStream(response.stream, lambda: self._gate.leave(host))
-        return without_phrase(response)
-
-    def _sent(self, request: httpcore2.Request, use: Use) -> httpcore2.Response:
         """Send a request, once more if the server had closed the connection while it was unused.
 
         Before the second time, all idle connections to the server are closed: the server may have
         closed each of them, too.
         """
+        use = USE.get()
         try:
             return super().handle_request(request)
         except STALE:
@@ -141,23 +124,7 @@ class AsyncWatchedConnection(
 
 
 class AsyncPool(httpcore2.AsyncConnectionPool):
-    def __init__(self, gate: AsyncHostGate, **settings: Any) -> None:
-        super().__init__(**settings)
-        self._gate = gate
-
     async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
-        host = request.url.host
-        await self._gate.enter(host)
-        try:
-            response = await self._sent(request)
-        except BaseException:
-            self._gate.leave(host)
-            raise
-        assert isinstance(response.stream, AsyncIterable)
-        response.stream = AsyncReadingStream(response.stream, lambda: self._gate.leave(host))
-        return without_phrase(response)
-
-    async def _sent(self, request: httpcore2.Request) -> httpcore2.Response:
         try:
             return await super().handle_async_request(request)
         except STALE:
@@ -177,43 +144,3 @@ class AsyncPool(httpcore2.AsyncConnectionPool):
     async def aclose(self) -> None:
         keep_none(self)
         await super().aclose()
-
-
-def without_phrase(response: httpcore2.Response) -> httpcore2.Response:
-    """Drop the server's reason phrase, which httpx2 would log."""
-    extensions_of(response).pop("reason_phrase", None)
-    return response
-
-
-class ReadingStream:
-    """The body of a response; `end` is called on closing."""
-
-    def __init__(self, stream: Iterable[bytes], end: Callable[[], None]) -> None:
-        self._stream = stream
-        self._end = end
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._stream)
-
-    def close(self) -> None:
-        try:
-            getattr(self._stream, "close", int)()
-        finally:
-            self._end()
-
-
-class AsyncReadingStream:
-    def __init__(self, stream: AsyncIterable[bytes], end: Callable[[], None]) -> None:
-        self._stream = stream
-        self._end = end
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return aiter(self._stream)
-
-    async def aclose(self) -> None:
-        with anyio.CancelScope(shield=True):
-            try:
-                if (close := getattr(self._stream, "aclose", None)) is not None:
-                    await close()
-            finally:
-                self._end()

@@ -18,7 +18,7 @@ from ixbackoff import N0, Download, at
 from ixbackoff.live import Connections, Limits, live
 from ixbackoff.live.files import OPEN, PartFile
 from ixbackoff.live.gates import HostGate
-from ixbackoff.live.pools import Pool, ReadingStream, WatchedConnection
+from ixbackoff.live.pools import Pool, WatchedConnection
 from ixbackoff.testing.web import Document, Origin
 
 from ..support.ways.live import open_descriptors
@@ -42,7 +42,6 @@ MOMENTS: list[tuple[type, str]] = [
     (HostGate, "leave"),
     (Pool, "handle_request"),
     (WatchedConnection, "handle_request"),
-    (ReadingStream, "close"),
     (httpx2.Response, "close"),
     (httpcore2.ConnectionPool, "_assign_requests_to_connections"),
 ]
