@@ -8,7 +8,8 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from math import inf, nan
+from math import ceil, inf, nan
+from random import Random
 from shutil import get_terminal_size
 from time import monotonic
 from typing import Any, TypeVar
@@ -35,10 +36,30 @@ from .._words.reasons import NOTE
 from ..plotting.plot_command import pictured
 from .arrivals import Arrivals
 from .drawing import Panel, Picture, by_second, draw
+from .fits.saved_model import (
+    AT_ONCE,
+    FittedService,
+    SavedModel,
+    band,
+    numbers_between,
+    saved_model,
+)
 from .lost_capacity import Outage
 from .outcomes import Outcome, Second
-from .reports import PICTURE, RECOVERS, Numbers, Report, sampled, seed_flags, spread
+from .reports import (
+    COLUMN,
+    LABEL,
+    PICTURE,
+    RECOVERS,
+    Numbers,
+    Report,
+    sampled,
+    seed_flags,
+    spread,
+    written,
+)
 from .samples import quantile
+from .seeds import SEEDS
 from .services.channel import Channel
 from .services.queue import BoundedQueue
 from .services.replies import Answering
@@ -113,6 +134,13 @@ def breaker(text: str) -> Callable[[], CircuitBreaker]:
     return made
 
 
+def model(text: str) -> SavedModel:
+    try:
+        return saved_model(text)
+    except (OSError, ValueError) as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
 def service(args: Namespace) -> Service:
     if args.service == "post":
         return SlowingServer(backlog=args.backlog)
@@ -135,10 +163,10 @@ FLAGS = (
     Flag("seconds", 75.0, number(1, 1e6), "the length of the simulation", "SECONDS"),
     Flag(
         "outage",
-        "15:20",
+        None,
         outage,
         "when the service stops and for how long, in seconds; with LOST, 0 to 1, it only loses "
-        "that share of its capacity",
+        "that share of its capacity (default: 15:20; with --model none)",
         "START:LENGTH[:LOST]",
     ),
     Flag(
@@ -158,6 +186,9 @@ FLAGS = (
     Flag("within", None, duration(1e-6), "the time limit of each run, such as 30 or 5m", "SECONDS"),
     Flag("breaker", None, breaker, "each client's circuit breaker", "FAILURES:WITHIN:OPEN_FOR"),
     Flag("shared", False, bool, "share one budget and one breaker between all clients"),
+    Flag("model", None, model, "instead of --service: what `fleet fit` has saved", "FILE"),
+    Flag("replay", False, bool, "with --model: the arrivals of its trace (default)"),
+    Flag("load", None, number(0.01, 100), "with --model: those arrivals, this many times as many"),
 )
 
 
@@ -189,7 +220,35 @@ def parsed(arguments: list[str] | None) -> Namespace:
     args = parser.parse_args(arguments)
     if args.clients is not None and args.arrivals is not None:
         parser.error("argument --arrivals: not allowed with argument --clients")
+    if args.model is None and (args.replay or args.load is not None):
+        parser.error("argument --replay, --load: they need --model")
+    if args.model is not None:
+        replay_trace(args, parser)
+    elif args.outage is None:
+        args.outage = Outage(15, 20)
     return args
+
+
+def replay_trace(args: Namespace, parser: Parser) -> None:
+    """Replace the arrivals and the length by those of the model, unless others are given."""
+    own = args.clients is not None or args.arrivals is not None
+    if own and (args.replay or args.load is not None):
+        parser.error("argument --replay, --load: not allowed with --clients or --arrivals")
+    if args.seeds == 1:
+        args.seeds = SEEDS
+    args.replay = not own
+    if args.replay:
+        args.seconds = ceil(args.model.length)
+        args.arrivals = scaled(args.model.arrivals, args.load or 1.0, Random(args.seed))  # noqa: S311
+
+
+def scaled(times: list[float], load: float, random: Random) -> list[float]:
+    """Return times with some left out, or with others up to a second after them."""
+    found = list[float]()
+    for time in times:
+        copies = int(load + random.random())
+        found += [time + random.random() * (copy > 0) for copy in range(copies)]
+    return sorted(found)
 
 
 NOTHING = calls.handled_by(lambda _: None) | calls_async.handled_by(lambda _: None)
@@ -209,10 +268,14 @@ def each(make: Callable[[], T], shared: bool) -> Callable[[int], T]:
     return object_of
 
 
-def rehearsed(args: Namespace, watch: Callable[[int, Second], None] | None = None) -> Outcome:
+def rehearsed(
+    args: Namespace,
+    watch: Callable[[int, Second], None] | None = None,
+    fitted: Service | None = None,
+) -> Outcome:
     given = program_of(args.program)
     handlers = args.answers or (NOTHING if given is not args.program else None)
-    services: Served[Any] = Answering(service(args), handlers).serves(Command)
+    services: Served[Any] = Answering(fitted or service(args), handlers).serves(Command)
 
     def program_for(client: int) -> Any:
         try:
@@ -235,7 +298,7 @@ def rehearsed(args: Namespace, watch: Callable[[int, Second], None] | None = Non
         budget=each(BUDGETS[args.budget], args.shared) if args.budget else None,
         breaker=each(args.breaker, args.shared) if args.breaker else None,
         think=args.think if args.arrivals is None else None,
-        outages=[args.outage],
+        outages=[args.outage] if args.outage else [],
         seed=args.seed,
         watch=watch,
     )
@@ -309,9 +372,40 @@ def numbers_of(arguments: list[str] | None, seed: int) -> Numbers:
     return Report(rehearsed(args), args.outage).numbers()
 
 
+def foretold(arguments: list[str] | None, candidate: int, seed: int) -> dict[str, float]:
+    args = parsed(arguments)
+    args.seed = seed
+    fitted = FittedService(args.model, candidate, seed, phases=args.replay)
+    outcome = rehearsed(args, fitted=fitted)
+    numbers = numbers_between(outcome, 0, len(outcome.seconds))
+    return {**numbers, AT_ONCE: float(fitted.most)}
+
+
+def bands(arguments: list[str] | None, args: Namespace) -> tuple[str, int]:
+    """Return the bands of all candidates of the model together, or why there is none."""
+    of_each = range(len(args.model.services))
+    samples = [sampled(partial(foretold, arguments, one), args) for one in of_each]
+    most = max(one[AT_ONCE] for sample in samples for one in sample.results)
+    if args.model.limit is None and most > args.model.seen:
+        return f"It brings {most:.0f} at once, the trace had {args.model.seen}.", FAILED
+    lines = [
+        f"{args.seeds} seeds, 95 % of them".ljust(LABEL) + f"{'from':>{COLUMN}}{'to':>{COLUMN}}"
+    ]
+    for name in samples[0].results[0]:
+        ends = [band(sample, name) for sample in samples]
+        least, most = min(end[0] for end in ends), max(end[1] for end in ends)
+        lines.append(f"{name:{LABEL}}{written(least):>{COLUMN}}{written(most):>{COLUMN}}")
+    lines += [f"doubt: {doubt}" for doubt in args.model.doubts]
+    return "\n".join(lines), 0
+
+
 def main(arguments: list[str] | None = None) -> int:
     args = parsed(arguments)
     try:
+        if args.model is not None:
+            text, status = bands(arguments, args)
+            print(text, file=sys.stderr if status else sys.stdout)
+            return status
         if args.seeds > 1:
             sample = sampled(partial(numbers_of, arguments), args)
             text, recovers = spread(sample), sample.share(lambda one: one[RECOVERS]) == 1
