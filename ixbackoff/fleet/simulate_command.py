@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from math import ceil, inf, nan
+from pathlib import Path
 from random import Random
 from shutil import get_terminal_size
 from time import monotonic
@@ -34,30 +35,14 @@ from .._meaning.chains import Ladder, program_of
 from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from .._words.reasons import NOTE
 from ..plotting.plot_command import pictured
+from . import reports
 from .arrivals import Arrivals
 from .drawing import Panel, Picture, by_second, draw
-from .fits.saved_model import (
-    AT_ONCE,
-    FittedService,
-    SavedModel,
-    band,
-    numbers_between,
-    saved_model,
-)
+from .fits.choosing import Model
+from .fits.foretelling import FittedService, bands, numbers_between, saved_model
 from .lost_capacity import Outage
 from .outcomes import Outcome, Second
-from .reports import (
-    COLUMN,
-    LABEL,
-    PICTURE,
-    RECOVERS,
-    Numbers,
-    Report,
-    sampled,
-    seed_flags,
-    spread,
-    written,
-)
+from .reports import COLUMN, LABEL, PICTURE, Numbers, Report, sampled, seed_flags, spread, written
 from .samples import quantile
 from .seeds import SEEDS
 from .services.channel import Channel
@@ -134,10 +119,10 @@ def breaker(text: str) -> Callable[[], CircuitBreaker]:
     return made
 
 
-def model(text: str) -> SavedModel:
+def model(text: str) -> Model:
     try:
-        return saved_model(text)
-    except (OSError, ValueError) as error:
+        return saved_model(Path(text))
+    except (OSError, ValueError, TypeError) as error:
         raise ArgumentTypeError(str(error)) from None
 
 
@@ -186,9 +171,9 @@ FLAGS = (
     Flag("within", None, duration(1e-6), "the time limit of each run, such as 30 or 5m", "SECONDS"),
     Flag("breaker", None, breaker, "each client's circuit breaker", "FAILURES:WITHIN:OPEN_FOR"),
     Flag("shared", False, bool, "share one budget and one breaker between all clients"),
-    Flag("model", None, model, "instead of --service: what `fleet fit` has saved", "FILE"),
+    Flag("model", None, model, "instead of --service: a model that `fleet fit` saved", "FILE"),
     Flag("replay", False, bool, "with --model: the arrivals of its trace (default)"),
-    Flag("load", None, number(0.01, 100), "with --model: those arrivals, this many times as many"),
+    Flag("load", None, number(0.01, 100), "with --model: those arrivals, so many times as many"),
 )
 
 
@@ -217,38 +202,28 @@ def parsed(arguments: list[str] | None) -> Namespace:
     )
     parser.add_argument("--budget", choices=BUDGETS, help="the retry budget of each client")
     add_flags(parser, [*seed_flags(), PICTURE])
-    args = parser.parse_args(arguments)
+    args = parser.parse_args(arguments, Namespace(fitted=None))
     if args.clients is not None and args.arrivals is not None:
         parser.error("argument --arrivals: not allowed with argument --clients")
-    if args.model is None and (args.replay or args.load is not None):
-        parser.error("argument --replay, --load: they need --model")
-    if args.model is not None:
-        replay_trace(args, parser)
+    own = args.clients is not None or args.arrivals is not None
+    if (args.replay or args.load) and (own or not args.model):
+        parser.error("--replay and --load: give --model, and neither --clients nor --arrivals")
+    args.replay = args.model and not own
+    if args.replay:
+        args.arrivals = scaled(args.model.arrivals, args.load or 1.0)
+        args.seconds = ceil(args.model.arrivals[-1])
+    if args.model:
+        args.seeds = SEEDS if args.seeds == 1 else args.seeds
     elif args.outage is None:
         args.outage = Outage(15, 20)
     return args
 
 
-def replay_trace(args: Namespace, parser: Parser) -> None:
-    """Replace the arrivals and the length by those of the model, unless others are given."""
-    own = args.clients is not None or args.arrivals is not None
-    if own and (args.replay or args.load is not None):
-        parser.error("argument --replay, --load: not allowed with --clients or --arrivals")
-    if args.seeds == 1:
-        args.seeds = SEEDS
-    args.replay = not own
-    if args.replay:
-        args.seconds = ceil(args.model.length)
-        args.arrivals = scaled(args.model.arrivals, args.load or 1.0, Random(args.seed))  # noqa: S311
-
-
-def scaled(times: list[float], load: float, random: Random) -> list[float]:
-    """Return times with some left out, or with others up to a second after them."""
-    found = list[float]()
-    for time in times:
-        copies = int(load + random.random())
-        found += [time + random.random() * (copy > 0) for copy in range(copies)]
-    return sorted(found)
+def scaled(times: Iterable[float], load: float) -> list[float]:
+    """Leave some times out, or add others up to a second after them."""
+    random = Random(1)  # noqa: S311
+    copies = [(time, copy) for time in times for copy in range(int(load + random.random()))]
+    return sorted(time + random.random() * (copy > 0) for time, copy in copies)
 
 
 NOTHING = calls.handled_by(lambda _: None) | calls_async.handled_by(lambda _: None)
@@ -268,14 +243,10 @@ def each(make: Callable[[], T], shared: bool) -> Callable[[int], T]:
     return object_of
 
 
-def rehearsed(
-    args: Namespace,
-    watch: Callable[[int, Second], None] | None = None,
-    fitted: Service | None = None,
-) -> Outcome:
+def rehearsed(args: Namespace, watch: Callable[[int, Second], None] | None = None) -> Outcome:
     given = program_of(args.program)
     handlers = args.answers or (NOTHING if given is not args.program else None)
-    services: Served[Any] = Answering(fitted or service(args), handlers).serves(Command)
+    services: Served[Any] = Answering(args.fitted or service(args), handlers).serves(Command)
 
     def program_for(client: int) -> Any:
         try:
@@ -304,6 +275,7 @@ def rehearsed(
     )
 
 
+AT_ONCE = "most at once"
 EVERY = 0.05  # seconds of real time between two updates of the line
 
 
@@ -375,40 +347,38 @@ def numbers_of(arguments: list[str] | None, seed: int) -> Numbers:
 def foretold(arguments: list[str] | None, candidate: int, seed: int) -> dict[str, float]:
     args = parsed(arguments)
     args.seed = seed
-    fitted = FittedService(args.model, candidate, seed, phases=args.replay)
-    outcome = rehearsed(args, fitted=fitted)
+    args.fitted = FittedService(args.model, candidate, seed, phases=args.replay)
+    outcome = rehearsed(args)
     numbers = numbers_between(outcome, 0, len(outcome.seconds))
-    return {**numbers, AT_ONCE: float(fitted.most)}
+    return {**numbers, AT_ONCE: float(args.fitted.most)}
 
 
-def bands(arguments: list[str] | None, args: Namespace) -> tuple[str, int]:
-    """Return the bands of all candidates of the model together, or why there is none."""
-    of_each = range(len(args.model.services))
-    samples = [sampled(partial(foretold, arguments, one), args) for one in of_each]
-    most = max(one[AT_ONCE] for sample in samples for one in sample.results)
+def foretelling(arguments: list[str] | None, args: Namespace) -> int:
+    """Print the bands of a model's numbers, or why it knows too little."""
+    of_each = range(len(args.model.near))
+    found = bands(sampled(partial(foretold, arguments, one), args) for one in of_each)
+    most = found[AT_ONCE][1]
     if args.model.limit is None and most > args.model.seen:
-        return f"It brings {most:.0f} at once, the trace had {args.model.seen}.", FAILED
-    lines = [
-        f"{args.seeds} seeds, 95 % of them".ljust(LABEL) + f"{'from':>{COLUMN}}{'to':>{COLUMN}}"
-    ]
-    for name in samples[0].results[0]:
-        ends = [band(sample, name) for sample in samples]
-        least, most = min(end[0] for end in ends), max(end[1] for end in ends)
-        lines.append(f"{name:{LABEL}}{written(least):>{COLUMN}}{written(most):>{COLUMN}}")
-    lines += [f"doubt: {doubt}" for doubt in args.model.doubts]
-    return "\n".join(lines), 0
+        asked = f"--load {args.load:g}" if args.load else "This"
+        print(
+            f"{asked} brings {most:.0f} at once, the trace had {args.model.seen}.", file=sys.stderr
+        )
+        return FAILED
+    print(f"{f'95 % of {args.seeds} seeds':{LABEL}}{'from':>{COLUMN}}{'to':>{COLUMN}}")
+    for name, ends in found.items():
+        print(f"{name:{LABEL}}{written(ends[0]):>{COLUMN}}{written(ends[1]):>{COLUMN}}")
+    print(*(f"doubt: {doubt}" for doubt in args.model.doubts), sep="\n", end="")
+    return 0
 
 
 def main(arguments: list[str] | None = None) -> int:
     args = parsed(arguments)
     try:
-        if args.model is not None:
-            text, status = bands(arguments, args)
-            print(text, file=sys.stderr if status else sys.stdout)
-            return status
+        if args.model:
+            return foretelling(arguments, args)
         if args.seeds > 1:
             sample = sampled(partial(numbers_of, arguments), args)
-            text, recovers = spread(sample), sample.share(lambda one: one[RECOVERS]) == 1
+            text, recovers = spread(sample), sample.share(lambda one: one[reports.RECOVERS]) == 1
             outcome = rehearsed(args) if args.picture else None
         else:
             with live_counts() as watch:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 LOCAL = {"Log", "Now", "Pick", "Reserve", "Throw", "Together"}
+EVENTS = {"Began", "Answered"}
 UNSENT = {"CircuitOpen", "Crowded"}
-REFUSED = ("429", "503")
-LEFT = ("TimeoutError", "Expired")
+BEGIN, END = "startTimeUnixNano", "endTimeUnixNano"
 COUNTS = "http.request.resend_count", "ixbackoff.resend_count"
+OTLP = {"resourceSpans": "line", **dict.fromkeys(("spanId", BEGIN, END), "span")}
+Place = tuple[str, Any]
+"""The place of a line or a span, for errors, and the line itself."""
 
 
 class Try(NamedTuple):
-    """A try: its run, its seconds on the clock of the clients, and its failure.
-
-    `there` is the number of tries that the service held when this one began.
-    """
+    """A try; `there` is the number of tries that the service held when this one began."""
 
     run: str
     begun: float
@@ -28,14 +29,18 @@ class Try(NamedTuple):
     retry_after: float | None = None
     there: int = 0
 
+    @property
+    def seconds(self) -> float:
+        return self.ended - self.begun
+
     def failed_with(self, names: Iterable[str]) -> bool:
         return bool({self.failure, str(self.status)} & {*names})
 
 
 class Recorded(NamedTuple):
-    """Tries in the order in which they began, arrivals of runs, and the number of lone tries.
+    """Tries in the order of their begins, and arrivals of runs, in seconds since the first arrival.
 
-    A try is alone if its run, or the try before it in its run, is in no file.
+    `alone` counts the tries whose run, or the try before them in their run, is in no file.
     """
 
     tries: list[Try]
@@ -43,108 +48,89 @@ class Recorded(NamedTuple):
     alone: int
 
 
-class Lines(NamedTuple):
-    events: list[tuple[str, Any]]
-    spans: list[tuple[str, Any]]
-
-
-def recorded(paths: Iterable[Path], form: str | None = None, peer: str | None = None) -> Recorded:
+def recorded(
+    paths: Iterable[Path], form: str | None = None, peer: str | None = None, /
+) -> Recorded:
     """Read the tries in these files, by default in the format that their first lines show.
 
     Raises:
-        ValueError: a line is wrong; the message names it.
+        ValueError: a line is wrong, and the message says where; or there is no try.
         OSError: a file cannot be read.
     """
-    lines = Lines([], [])
+    spans, tries, arrived = list[Place](), list[Try](), dict[str, float]()
     for path in paths:
         otlp = form == "otlp"
-        with path.open(encoding="utf-8") as file:
-            for number, text in enumerate(file, 1):
-                if number == 1 and form is None:
-                    otlp = '"resourceSpans"' in text
-                place = f"{path}:{number}"
-                try:
-                    line = json.loads(text)
-                except ValueError as error:
-                    raise ValueError(f"{place}: not a line of JSON: {error}.") from None
-                if otlp:
-                    lines.spans.extend((place, span) for span in spans_of(place, line))
+        for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if number == 1 and form is None:
+                otlp = '"resourceSpans"' in text
+            place = f"{path}:{number}"
+            try:
+                line = json.loads(text)
+            except ValueError as error:
+                raise ValueError(f"{place}: not a line of JSON: {error}.") from None
+            if otlp:
+                resources = field(place, line, "resourceSpans")
+                scopes = [scope for one in resources for scope in one["scopeSpans"]]
+                spans += [(place, span) for scope in scopes for span in scope["spans"]]
+            elif field(place, line, "event") in EVENTS and line.get("name") not in LOCAL:
+                run = f"{field(place, line, 'process')} {field(place, line, 'run')}"
+                time = field(place, line, "t")
+                if line["event"] == "Began":
+                    arrived[run] = time
                 else:
-                    lines.events.append((place, line))
-    tries, arrived, alone = of_spans(lines.spans, peer)
-    for place, line in lines.events:
-        of_event(place, line, tries, arrived)
-    alone += sum(run not in arrived for run in {one.run for one in tries})
+                    details = map(line.get, ("failure", "status", "retry_after"))
+                    tries.append(Try(run, time - field(place, line, "seconds"), time, *details))
+    found, alone = tries_of(spans, peer, arrived)
+    alone += sum(one.run not in arrived for one in tries)
+    tries += found
     for one in tries:
         arrived[one.run] = min(one.begun, arrived.get(one.run, one.begun))
-    sent = [one for one in tries if one.failure not in UNSENT]
-    return Recorded(sorted(sent, key=lambda one: one.begun), sorted(arrived.values()), alone)
+    tries = sorted((one for one in tries if one.failure not in UNSENT), key=lambda one: one.begun)
+    if not tries:
+        raise ValueError("There is no try in these files.")
+    start = min(arrived.values())
+    tries = [one._replace(begun=one.begun - start, ended=one.ended - start) for one in tries]
+    return Recorded(tries, sorted(time - start for time in arrived.values()), alone)
 
 
-def found(place: str, line: Any, *names: str, what: str = "event") -> Iterator[Any]:
-    for name in names:
-        value = line.get(name) if isinstance(line, dict) else None
-        if value is None:
-            raise ValueError(f'{place}: no "{name}" in this {what}.')
-        yield value
+def field(place: str, line: Any, name: str) -> Any:
+    if not isinstance(line, dict) or line.get(name) is None:
+        raise ValueError(f'{place}: no "{name}" in this {OTLP.get(name, "event")}.')
+    return line[name]
 
 
-def of_event(place: str, line: Any, tries: list[Try], arrived: dict[str, float]) -> None:
-    [event] = found(place, line, "event")
-    if event in ("Began", "Answered") and line.get("name") not in LOCAL:
-        process, run, time = found(place, line, "process", "run", "t")
-        if event == "Began":
-            arrived[f"{process} {run}"] = time
-            return
-        [seconds] = found(place, line, "seconds")
-        details = (line.get(name) for name in ("failure", "status", "retry_after"))
-        tries.append(Try(f"{process} {run}", time - seconds, time, *details))
-
-
-def spans_of(place: str, line: Any) -> Iterator[dict[str, Any]]:
-    [resources] = found(place, line, "resourceSpans", what="line")
-    for resource in resources:
-        for scope in resource.get("scopeSpans", ()):
-            yield from scope.get("spans", ())
-
-
-def of_spans(
-    spans: Iterable[tuple[str, Any]], peer: str | None
-) -> tuple[list[Try], dict[str, float], int]:
-    """Return the tries of client spans, the known runs, and the number of tries that are alone.
+def tries_of(
+    spans: Iterable[Place], peer: str | None, arrived: dict[str, float]
+) -> tuple[list[Try], int]:
+    """Return the tries of client spans, and the number of those that are alone.
 
     Spans of an HTTP client inside a command of ours take the place of the command's span.
     """
-    parents: dict[str, str] = {}
-    http, commands, counts = list[Try](), list[Try](), dict[str, set[int]]()
-    inside: set[str] = set()  # the commands' spans
+    parents, counts = dict[str, str](), defaultdict[str, set[int]](set)
+    http, commands = list[Try](), dict[str, Try]()
     for place, span in spans:
-        own, begun, ended = found(
-            place, span, "spanId", "startTimeUnixNano", "endTimeUnixNano", what="span"
-        )
-        parents[own] = span.get("parentSpanId") or ""
+        own = field(place, span, "spanId")
+        begun, ended = (int(field(place, span, name)) / 1e9 for name in (BEGIN, END))
+        above = parents[own] = span.get("parentSpanId") or own
         has = {one["key"]: next(iter(one["value"].values())) for one in span.get("attributes", ())}
-        status = int(has.get("http.response.status_code") or 0) or None
-        failure = has.get("error.type") or (str(status) if (status or 0) >= 500 else None)
+        status = int(has.get("http.response.status_code", 0)) or None
+        failure = has.get("error.type") or (str(status) if (status or 0) >= 400 else "")
+        failure = failure.rpartition(".")[2] or None
         asked = has.get("ixbackoff.retry_after")
-        times = int(begun) / 1e9, int(ended) / 1e9
-        failure = failure and failure.rpartition(".")[2]
-        one = Try(own, *times, failure, status, None if asked is None else float(asked))
+        one = Try(own, begun, ended, failure, status, asked and float(asked))
         if COUNTS[1] in has and span.get("name") not in LOCAL:
-            inside.add(own)
-            commands.append(one)
+            commands[own] = one
         elif "http.request.method" in has:
-            there = {has.get("server.address"), has.get("network.peer.address")}
+            there = has.get("server.address"), has.get("network.peer.address")
             http += [one] if peer is None or peer in there else []
-        if (count := next((has[name] for name in COUNTS if name in has), None)) is not None:
-            counts.setdefault(parents[own] or own, set()).add(int(count))
-    tries, known = list[Try](), dict[str, float]()
-    for one in http or commands:
-        run = parents[one.run] or one.run
-        while run in inside:
-            run = parents[run] or run
+        elif "ixbackoff.run.id" in has:
+            arrived[own] = begun
+        counts[above].add(int(next((has[name] for name in COUNTS if name in has), 0)))
+    tries = list[Try]()
+    for one in http or commands.values():
+        run = parents[one.run]
+        while run in commands:
+            run = parents[run]
         tries.append(one._replace(run=run))
-        if run in parents:
-            known[run] = one.begun
-    gaps = sum(number > 0 and number - 1 not in all_ for all_ in counts.values() for number in all_)
-    return tries, known, gaps
+    gaps = sum(one > 0 and one - 1 not in all_ for all_ in counts.values() for one in all_)
+    return tries, gaps + sum(one.run not in parents for one in tries)

@@ -1,4 +1,9 @@
-"""What a queue was given, from what came out of it: the work of each try, if a model is right."""
+"""What a queue was given, from what came out of it: the work of each try, if a model is right.
+
+An undoing takes tries, a number of workers, and the seconds of work of the tries that their clients
+left, by index: the service completes them, and nobody sees their ends. It returns the work of each
+try, and by how much that grows with each second of the try's end.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,7 @@ from typing import TypeAlias
 from .recorded_tries import Try
 
 Undone: TypeAlias = tuple[list[float], list[float]]
-"""The seconds of work of each try, and by how much they grow with the second of its end."""
-Undo: TypeAlias = Callable[[Sequence[Try], int, dict[int, float]], Undone]
-"""Undoes a queue with a number of workers. The third argument has the seconds of work of the tries
-that their clients left, by index: the service completes them, and nobody sees their ends."""
+Undoing: TypeAlias = Callable[[Sequence[Try], int, dict[int, float]], Undone]
 
 
 def crowded(tries: Sequence[Try], refused: Sequence[str]) -> list[Try]:
@@ -29,24 +31,23 @@ def crowded(tries: Sequence[Try], refused: Sequence[str]) -> list[Try]:
 
 
 def agenda_of(tries: Sequence[Try]) -> list[tuple[float, bool, int]]:
-    """Return the times of the ends and the beginnings, with whether a try begins and its index."""
+    """Return the times of all ends and begins, whether a try begins, and its index."""
     ends = [(one.ended, False, index) for index, one in enumerate(tries)]
     return sorted([*ends, *((one.begun, True, index) for index, one in enumerate(tries))])
 
 
 def in_order(tries: Sequence[Try], workers: int, left: dict[int, float]) -> Undone:
     """Undo a queue whose workers take one try at a time, in the order in which the tries came."""
-    works, started = [0.0] * len(tries), dict[int, float]()
-    waiting: deque[int] = deque()
+    works, started, waiting = [0.0] * len(tries), dict[int, float](), deque[int]()
     agenda = [event for event in agenda_of(tries) if event[1] or event[2] not in left]
     heapify(agenda)
     while agenda:
-        now, comes, index = heappop(agenda)
-        if comes:
+        now, begins, index = heappop(agenda)
+        if begins:
             waiting.append(index)
         elif index in started:
             works[index] = now - started.pop(index)
-        else:  # by this model it had not begun yet, and has done no work
+        else:  # it ended before its turn: with so few workers it did no work
             waiting.remove(index)
         while waiting and len(started) < workers:
             started[first := waiting.popleft()] = now
@@ -55,23 +56,22 @@ def in_order(tries: Sequence[Try], workers: int, left: dict[int, float]) -> Undo
     return works, [1.0] * len(tries)
 
 
-def shared_evenly(tries: Sequence[Try], cores: int, left: dict[int, float]) -> Undone:  # noqa: ARG001
+def shared_evenly(tries: Sequence[Try], cores: int, _: dict[int, float]) -> Undone:
     """Undo cores that all tries share: of n, each gets min(1, cores / n) of a second in one."""
-    works, rates, came = [0.0] * len(tries), [1.0] * len(tries), [0.0] * len(tries)
-    done = last = 0.0
-    count = 0
-    for now, comes, index in agenda_of(tries):
-        rate = min(1.0, cores / count) if count else 1.0
+    works, rates, since = [0.0] * len(tries), [1.0] * len(tries), [0.0] * len(tries)
+    done, last, count = 0.0, 0.0, 0
+    for now, begins, index in agenda_of(tries):
+        rate = min(1.0, cores / max(1, count))
         done, last = done + (now - last) * rate, now
-        if comes:
-            came[index], count = done, count + 1
+        if begins:
+            since[index], count = done, count + 1
         else:
-            works[index], rates[index], count = done - came[index], rate, count - 1
+            works[index], rates[index], count = done - since[index], rate, count - 1
     return works, rates
 
 
 def without_queue(tries: Sequence[Try], _: int, __: dict[int, float]) -> Undone:
-    return [one.ended - one.begun for one in tries], [1.0] * len(tries)
+    return [one.seconds for one in tries], [1.0] * len(tries)
 
 
-KINDS: dict[str, Undo] = {"fifo": in_order, "ps": shared_evenly, "none": without_queue}
+KINDS: dict[str, Undoing] = {"fifo": in_order, "ps": shared_evenly, "none": without_queue}
