@@ -129,7 +129,7 @@ def opened_runs(
     workflow = workflow_for(f"{storage.name} {place_of(storage.index)}")
     home = storage.folder / f"{PREFIX}{digest(place)}"
     with Connections() as connections:
-        files = FetchedFiles(connections, display.progress, early=storage.in_folder)
+        files = FetchedFiles(connections, display.progress)
         places = Places(storage.store, storage.name, str(home))
         runs = Runs(workflow, places, options.schedule.base, options.within, files, display)
         handlers = Handlers(connections, storage.stores, files)
