@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 import httpcore2
 
-from .internals import extensions_of, has_trailing_data, keep_none
+from .httpinternals import extensions_of, has_trailing_data, keep_none
 from .sockets import USE
 
 # These may mean that the server had closed the connection while it was unused.

@@ -24,13 +24,13 @@ from .formatting import fitted, plain
 
 BAR, NUMBERS, PERCENT = 20, 28, 5
 """Columns of a bar, of the numbers beside it, and of a percentage."""
-WIDE = BAR + NUMBERS + 20  # the columns of a terminal that is wide enough for all three
+WIDE = BAR + NUMBERS + 20  # the columns of a terminal with room for a name beside bar and numbers
 
 
 class Screen:
     """The terminal of standard error; callers use it in one thread at a time.
 
-    The line for all downloads, the text of `overall`, stays while there are no bars if `stays`.
+    The line for all downloads is the text of `overall`; with `stays` it outlasts the last bar.
     """
 
     def __init__(self, overall: Callable[[], str], stays: bool) -> None:
