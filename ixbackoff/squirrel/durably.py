@@ -110,7 +110,6 @@ def keep_durably(
         keep, stop = partial(line_of, runs.line), summary.stop
         jobs = Jobs(resources, name_of, keep, summary.take, stop, ending=0.0)
         try:
-            display.begin()
             jobs.run(options.jobs)
             for number, line in enumerate(runs.others(), jobs.read):
                 summary.take(number, line)

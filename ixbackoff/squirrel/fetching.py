@@ -57,7 +57,6 @@ class FetchedFiles:
         self._lock = Lock()
         self._files: dict[tuple[str, str], FetchedFile] = {}
         self._responses: dict[str, OpenResponse] = {}
-        self._left = "", frozenset[str]()  # a folder, and the names in it at the first look
 
     def has(self, resource: Resource, folder: str) -> bool:
         """Return whether some bytes of a resource are in a file."""
@@ -65,10 +64,8 @@ class FetchedFiles:
 
     def _left_of(self, resource: Resource, folder: str) -> list[str]:
         """Return the files of a resource that earlier commands left in a folder."""
-        if self._left[0] != folder:
-            self._left = folder, frozenset(os.listdir(folder) if os.path.isdir(folder) else ())
         left = PartFile(os.path.join(folder, resource.name))
-        return [path for path in (left.part, left.note) if os.path.basename(path) in self._left[1]]
+        return [path for path in (left.part, left.note) if os.path.lexists(path)]
 
     def ask(self, resource: Resource) -> str | None:
         """Request a resource, and return its ETag; `fetch` in the same thread reads the body."""

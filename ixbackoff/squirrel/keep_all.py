@@ -77,7 +77,6 @@ def keep_all(
     summary: Summary,
 ) -> None:
     try:
-        display.begin()
         with (
             log_shown(display),
             fetching_folder(storage.folder) as folder,
