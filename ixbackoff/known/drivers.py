@@ -224,6 +224,7 @@ TABLES: Mapping[str, Mapping[str, Judge]] = {
     "redis": {
         **dict.fromkeys(("AuthenticationError", "AuthorizationError"), permanent),
         **dict.fromkeys(("ExternalAuthProviderError", "ChildDeadlockedError"), permanent),
+        "IncorrectPolicyType": permanent,
         **dict.fromkeys(("ConnectionError", "TimeoutError"), by_reaching_redis),
         **dict.fromkeys(("ClusterError", "ReadOnlyError", "SlotNotCoveredError"), always_transient),
         **dict.fromkeys(("TemporaryUnavailableException", "TryAgainError"), always_transient),
