@@ -12,9 +12,8 @@ from ixbackoff.fleet.services.single import FetchFile, Probe
 
 from ..._argument_parser import Flag, whole
 from ..drawing import Panel, Picture, by_second
-from ..reports import Numbers
 from .ethernet import ClientKind, kinds
-from .experiment import Cells, Experiment, row_by_row
+from .experiment import Cells, Experiment
 
 READERS = 3
 SERVERS = 3
@@ -38,9 +37,16 @@ KINDS: dict[str, ClientKind[Probe | FetchFile]] = kinds(
 
 class FilesRead(NamedTuple):
     kind: str
-    reads: int
-    abandoned: int  # the number of fetches and probes that exceeded their limits
     outcome: Outcome
+
+    @property
+    def reads(self) -> int:
+        return int(self.outcome.total(lambda second: second.well))
+
+    @property
+    def abandoned(self) -> int:
+        """The number of fetches and probes that exceeded their limits."""
+        return int(self.outcome.total(lambda second: second.late))
 
 
 def black_hole(
@@ -52,13 +58,10 @@ def black_hole(
 ) -> list[FilesRead]:
     model = servers or SingleThreaded()
     services = model.serves(FetchFile) | model.serves(Probe)
-    results: list[FilesRead] = []
-    for kind, clients in KINDS.items():
-        outcome = clients.simulated(services, readers, seconds, seed)
-        reads = outcome.total(lambda second: second.well)
-        late = outcome.total(lambda second: second.late)
-        results.append(FilesRead(kind, int(reads), int(late), outcome))
-    return results
+    return [
+        FilesRead(kind, clients.simulated(services, readers, seconds, seed))
+        for kind, clients in KINDS.items()
+    ]
 
 
 def row(result: FilesRead) -> Cells:
@@ -67,16 +70,10 @@ def row(result: FilesRead) -> Cells:
 
 def picture(results: Sequence[FilesRead]) -> Picture:
     reads = {
-        f"{kind}: {files} files": [*accumulate(second.well for second in outcome.seconds)]
-        for kind, files, _, outcome in results
+        kind: [*accumulate(second.well for second in outcome.seconds)] for kind, outcome in results
     }
-    best = max(results, key=lambda result: result.reads)
-    headline = f"One of three servers never answers: {best.kind} reads most files"
-    return Picture(headline, [[Panel("files that were read", by_second(reads))]])
-
-
-def numbers(result: FilesRead) -> tuple[str, Numbers]:
-    return f"{result.kind:8}", {"files": result.reads, "abandoned": result.abandoned}
+    headline = "One of three servers never answers: who looks first reads most files"
+    return Picture(headline, [[Panel("files that were read", by_second(reads))]], (10.0, 4.5))
 
 
 EXPERIMENT = Experiment(
@@ -88,7 +85,6 @@ EXPERIMENT = Experiment(
         Flag("seconds", SECONDS, whole(1, 86_400), "the length of a simulation", "SECONDS"),
         Flag("readers", READERS, whole(1, 1000), "the number of readers"),
     ],
-    row_by_row(row),
+    row,
     picture,
-    numbers,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from operator import attrgetter
 from typing import NamedTuple
 
 from ixbackoff import Do, NotReady, attempt
@@ -12,9 +11,8 @@ from ixbackoff.fleet.services.disk import FreeSpace, WriteFile
 
 from ..._argument_parser import Flag, number, whole
 from ..drawing import Panel, Picture, by_size
-from ..reports import Numbers
 from .ethernet import ClientKind, kinds
-from .experiment import Cells, Experiment, grouped
+from .experiment import Cells, Experiment, Shown
 
 PRODUCERS = (5, 10, 20, 30, 40, 50)
 SECONDS = 100
@@ -72,16 +70,13 @@ def simulated(many: int, kind: str, disk: Disk, seconds: float, seed: int) -> Bu
     return Buffered(many, kind, len(consumed), sum(consumed), collisions, outcome)
 
 
-def rows(results: Sequence[Buffered]) -> list[Cells]:
-    return [
-        {
-            "producers": many,
-            **{f"MB/s consumed | {result.kind}": f"{result.rate:.2f}" for result in some},
-            **{f"files consumed | {result.kind}": result.files for result in some},
-            **{f"collisions | {result.kind}": result.collisions for result in some},
-        }
-        for many, some in grouped(results, attrgetter("producers")).items()
-    ]
+def row(result: Buffered) -> Cells:
+    return {
+        "producers": result.producers,
+        f"MB/s consumed | {result.kind}": Shown(result.rate, "{:.2f}"),
+        f"files consumed | {result.kind}": result.files,
+        f"collisions | {result.kind}": result.collisions,
+    }
 
 
 def picture(results: Sequence[Buffered]) -> Picture:
@@ -93,11 +88,6 @@ def picture(results: Sequence[Buffered]) -> Picture:
     ]
     headline = "The more producers share a full disk: what is consumed, and collisions"
     return Picture(headline, [panels])
-
-
-def numbers(result: Buffered) -> tuple[str, Numbers]:
-    name = f"{result.producers:9}  {result.kind:8}"
-    return name, {"files consumed": result.files, "collisions": result.collisions}
 
 
 EXPERIMENT = Experiment(
@@ -116,7 +106,6 @@ EXPERIMENT = Experiment(
         ),
         Flag("seconds", SECONDS, whole(1, 86_400), "the length of a simulation", "SECONDS"),
     ],
-    rows,
+    row,
     picture,
-    numbers,
 )

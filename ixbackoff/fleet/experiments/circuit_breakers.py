@@ -28,8 +28,8 @@ from ixbackoff.schedules import Schedule
 
 from ..._argument_parser import Flag, whole
 from ..drawing import Panel, Picture, by_second
-from ..reports import Numbers, Report
-from .experiment import Cells, Experiment, recovery_cells, row_by_row, shared
+from ..reports import Report
+from .experiment import Cells, Experiment, recovery_cells, shared
 
 LIMIT = 2.0  # seconds that a client waits for an answer
 SCHEDULE: Schedule = Exponential(1.0, cap=10.0).jittered()
@@ -154,18 +154,8 @@ def picture(results: Sequence[Protected]) -> Picture:
             [Panel("runs that end well per second", well, outage=down)],
         ],
         inches=(9.0, 6.5),
-        legend=3,
         shared=True,
     )
-
-
-def numbers(result: Protected) -> tuple[str, Numbers]:
-    return f"{result.way.name:24}", {
-        "asked, then": result.down,
-        "recovers after, s": result.report.recovered,
-        "gave up": result.gave_up,
-        "recovers": result.report.recovered is not None,
-    }
 
 
 EXPERIMENT = Experiment(
@@ -178,7 +168,6 @@ EXPERIMENT = Experiment(
         Flag("outage", OUTAGE, whole(OPENING + 1, 3600), "the outage, whole seconds", "SECONDS"),
         Flag("watch", WATCH, whole(10, 3600), "whole seconds after it", "SECONDS"),
     ],
-    row_by_row(row),
+    row,
     picture,
-    numbers,
 )

@@ -5,23 +5,25 @@ The outcome depends on the waits, and on the number of connections that the kern
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, isfinite, log
 from operator import attrgetter
 from random import Random
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 from ixbackoff import (
     FOREVER,
     N0,
     Attempt,
+    CircuitBreaker,
     Command,
     Constant,
     Delay,
     NotReady,
     Now,
     Program,
+    RetryBudget,
     Throw,
     at,
     do,
@@ -33,8 +35,7 @@ from ixbackoff.schedules.shortening import Shortening
 
 from ..._argument_parser import Flag, number, whole
 from ..drawing import Panel, Picture, by_second
-from ..reports import Numbers
-from .experiment import Cells, Experiment, grouped, row_by_row
+from .experiment import Cells, Experiment, grouped, shared
 
 CLIENTS = 1000
 THINK = 10.0
@@ -133,18 +134,21 @@ def recovers(answered: Sequence[float], failed: Sequence[float]) -> bool:
 
 
 class Waiting(NamedTuple):
-    """A way to wait; `think` is the mean number of seconds before each run of the program."""
+    """A way to wait, with a remedy at the clients; those of a process share what is made for it."""
 
     name: str
-    program: Program[FOREVER, N0, None, Get | Now | Throw | Delay]
+    program: Program[Any, N0, None, Get | Now | Throw | Delay]
     schedule: Timing
-    think: float
+    think: float = THINK  # the mean number of seconds before each run of the program
+    remedy: str = "nothing"
+    processes: int = 1
+    budget: Callable[[], RetryBudget] | None = None
+    breaker: Callable[[], CircuitBreaker] | None = None
 
 
 def ways() -> list[Waiting]:
     """Return three ways to wait: 100 ms each time; as in the article's text; as in its program."""
-    program = asking()
-    named = [Waiting(name, program, schedule, THINK) for name, schedule in backoffs().items()]
+    named = [Waiting(name, asking(), schedule) for name, schedule in backoffs().items()]
     return [*named, Waiting("as shipped", at(FOREVER).retry_with(thinking), PostShipped(), AT_ONCE)]
 
 
@@ -155,6 +159,7 @@ def thinking(rung: int) -> Attempt[Get | Now | Throw, None]:
 
 class Crash(NamedTuple):
     way: str
+    remedy: str
     backlog: int
     steady: float  # the answered requests per second before the outage
     rate: float  # the timed-out requests per second, in the last five seconds of the outage
@@ -176,6 +181,7 @@ def crash(
     lingering: float = LINGERING,
     int64: bool = False,
     server: SlowingServer | None = None,
+    clients_wait: Sequence[Waiting] = (),
     seed: int = 0,
 ) -> list[Crash]:
     """Simulate each way to wait with each accept queue, whose length replaces that of `server`."""
@@ -183,7 +189,7 @@ def crash(
     return [
         crashed(way, replace(model, backlog=backlog), clients, steady, outage, watch, seed)
         for backlog in backlogs
-        for way in ways()
+        for way in clients_wait or ways()
     ]
 
 
@@ -205,6 +211,8 @@ def crashed(
         seconds=end + watch,
         schedule=way.schedule,
         think=way.think,
+        budget=way.budget and shared(way.budget, way.processes),
+        breaker=way.breaker and shared(way.breaker, way.processes),
         outages=[stopped],
         seed=seed,
     )
@@ -213,6 +221,7 @@ def crashed(
     well = [second.answered for second in watched]
     return Crash(
         way=way.name,
+        remedy=way.remedy,
         backlog=server.backlog,
         steady=before,
         rate=outcome.rate(lambda second: second.late, max(steady, end - 5), end),
@@ -229,16 +238,13 @@ def row(result: Crash) -> Cells:
     return {
         "queue": result.backlog,
         "backoff": result.way,
-        "steady/s": f"{result.steady:.1f}",
-        "timeouts/s": f"{result.rate:.1f}",
+        "steady/s": result.steady,
+        "timeouts/s": result.rate,
         "after 1 s": result.after,
         "most": result.most,
-        "end/s": f"{result.last:.1f}",
-        "recovers": "yes" if result.recovers else "no",
+        "end/s": result.last,
+        "recovers": result.recovers,
     }
-
-
-STYLES = (1, 0, 2)  # of the lines of the three ways, in the order of `ways`
 
 
 def picture(results: Sequence[Crash]) -> Picture:
@@ -248,31 +254,13 @@ def picture(results: Sequence[Crash]) -> Picture:
     for backlog, some in grouped(results, attrgetter("backlog")).items():
         back = ", ".join(result.way for result in some if result.recovers) or "none"
         title = f"accept queue {backlog}: back with {back}"
-        seconds = {result.way: result.outcome.seconds for result in some}
-        well = by_second({way: [one.well for one in each] for way, each in seconds.items()}, STYLES)
-        load = by_second({way: [one.load for one in each] for way, each in seconds.items()}, STYLES)
-        answered.append(Panel("answered per second", well, title=title, outage=stopped))
-        loads.append(Panel("requests at once", load, scale="symlog", outage=stopped))
-    return Picture(
-        "After an outage: which way to wait lets the server come back?",
-        [answered, loads],
-        inches=(10.0, 6.0),
-        shared=True,
-    )
+        well = {one.way: [second.well for second in one.outcome.seconds] for one in some}
+        load = {one.way: [second.load for second in one.outcome.seconds] for one in some}
+        answered.append(Panel("answered/s", by_second(well), title=title, outage=stopped))
+        loads.append(Panel("requests at once", by_second(load), scale="symlog", outage=stopped))
+    headline = "After an outage: which way to wait lets the server come back?"
+    return Picture(headline, [answered, loads], inches=(11.0, 6.0), shared=True)
 
-
-def numbers(result: Crash) -> tuple[str, Numbers]:
-    return f"{result.backlog:5}  {result.way:11}", {
-        "after 1 s": result.after,
-        "most": result.most,
-        "end/s": result.last,
-        "recovers": result.recovers,
-    }
-
-
-BACKLOG = Flag(
-    "backlog", BACKLOGS, whole(0, 65_535), "the length of the accept queue", argument="backlogs"
-)
 
 EXPERIMENT = Experiment(
     'The simulation of "Exponential Backoff or how not to crash a server": a server stops for a '
@@ -284,7 +272,13 @@ EXPERIMENT = Experiment(
         Flag("outage", OUTAGE, number(0.1, 86_400), "the outage", "SECONDS"),
         Flag("watch", WATCH, whole(1, 86_400), "whole seconds after the outage", "SECONDS"),
         Flag("clients", CLIENTS, whole(1, 100_000), "the number of clients"),
-        BACKLOG,
+        Flag(
+            "backlog",
+            BACKLOGS,
+            whole(0, 65_535),
+            "the length of the accept queue",
+            argument="backlogs",
+        ),
         Flag(
             "lingering",
             LINGERING,
@@ -295,7 +289,7 @@ EXPERIMENT = Experiment(
         ),
         Flag("int64", False, bool, "let delays above 292 years overflow, as in Go"),
     ],
-    row_by_row(row),
+    row,
     picture,
-    numbers,
+    names=2,
 )

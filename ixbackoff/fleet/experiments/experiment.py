@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from statistics import median
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from ..._argument_parser import Flag, Parser, add_flags
 from ...plotting.plot_command import pictured
-from ..drawing import Picture, draw
+from ..drawing import Average, Picture, draw, summary
 from ..reports import PICTURE, Numbers, Report, sampled, seed_flags, spread
-from ..seeds import each_seed
+from ..samples import Sample
 
 R = TypeVar("R")
 K = TypeVar("K")
@@ -25,9 +26,17 @@ Cells: TypeAlias = Mapping[str, object]
 """A row of a table: its cells by the headings of their columns.
 
 Columns with the same text before ` | ` in their headings are a group, which has that text above it.
+Seeds are compared by the cells that are numbers, truth values or `Shown`.
 """
-Kinds: TypeAlias = Sequence[tuple[Any, ...]]  # the arguments of simulations, without the seed
 NO_NUMBER = ("-", "never")  # the cells for a missing number
+
+
+class Shown(NamedTuple):
+    """A number in a cell, and its format; `None` has the text `missing`."""
+
+    number: float | None
+    format: str = "{:.0f}"
+    missing: str = "never"
 
 
 class Experiment(NamedTuple, Generic[R]):
@@ -35,28 +44,40 @@ class Experiment(NamedTuple, Generic[R]):
 
     Attributes:
         model: runs the experiment; it has an argument for each flag, and `seed`.
-        numbers: makes, of a result, its name and the numbers to compare between seeds; `None` for
-            a model that takes `seeds` and `jobs` itself.
+        row: makes the cells of a result. Results with the same name share a row.
+        picture: makes the picture of the results with one seed.
+        names: the number of columns that name a row.
         seeds: the default number of seeds.
+        average: how the table and the picture sum up seeds; with `None`, the picture has medians,
+            and the least, median and greatest numbers replace the table.
     """
 
     description: str
     model: Callable[..., Sequence[R]]
     flags: Sequence[Flag]
-    rows: Callable[[Sequence[R]], Sequence[Cells]]
+    row: Callable[[R], Cells]
     picture: Callable[[Sequence[R]], Picture]
-    numbers: Callable[[R], tuple[str, Numbers]] | None = None
+    names: int = 1
     seeds: int = 1
+    average: Average | None = None
 
-    def table(self, results: Sequence[R]) -> str:
-        return aligned(self.rows(results))
+    def rows(self, results: Iterable[R]) -> list[Cells]:
+        rows: dict[tuple[object, ...], dict[str, object]] = {}
+        for cells in map(self.row, results):
+            rows.setdefault((*cells.values(),)[: self.names], {}).update(cells)
+        return [*rows.values()]
 
-    def run(self, args: Namespace) -> Sequence[R]:
-        given = [(flag.argument or flag.name, getattr(args, flag.name)) for flag in self.flags]
-        how = {name: value for name, value in given if value is not None}
-        if self.numbers is None:
-            how |= {"seeds": args.seeds, "jobs": args.jobs}
-        return self.model(**how, seed=args.seed)
+    def numbers(self, rows: Iterable[Cells]) -> Numbers:
+        """Return the numbers of a table by the names of their rows and columns."""
+        numbers: dict[str, float | None] = {}
+        for cells in rows:
+            headed = [*cells.items()]
+            name = "  ".join(f"{cell}" for _, cell in headed[: self.names])
+            for head, cell in headed[self.names :]:
+                if isinstance(cell, Shown | float | int):
+                    number = cell.number if isinstance(cell, Shown) else cell
+                    numbers[f"{name}  {head.replace(' | ', ', ')}"] = number
+        return numbers
 
 
 def main(name: str, module: str, arguments: list[str]) -> int:
@@ -69,15 +90,15 @@ def main(name: str, module: str, arguments: list[str]) -> int:
     )
     add_flags(parser, [*experiment.flags, *seed_flags(experiment.seeds), PICTURE])
     args = parser.parse_args(arguments)
-    results: Sequence[Any] = ()
-    if experiment.numbers is None or args.seeds == 1:
-        results = experiment.run(args)
-        print(experiment.table(results))
+    sample = sampled(partial(simulated, module, args), args)
+    tables, pictures = zip(*sample.results, strict=True)
+    if args.seeds == 1 or experiment.average:
+        print(aligned(averaged(tables, experiment.average or median)))
     else:
-        print(spread(sampled(partial(numbers_of, module, args), args)))
+        print(spread(Sample(sample.seeds, (*map(experiment.numbers, tables),))))
 
     def drawn(folder: Path) -> list[Path]:
-        return draw(experiment.picture(results or experiment.run(args)), name, folder)
+        return draw(summary(pictures, sample.seeds, experiment.average or median), name, folder)
 
     return pictured(drawn, args.picture)
 
@@ -87,29 +108,29 @@ def load(module: str) -> Experiment[Any]:
     return experiment
 
 
-def numbers_of(module: str, args: Namespace, seed: int) -> Numbers:
+def simulated(module: str, args: Namespace, seed: int) -> tuple[list[Cells], Picture | None]:
     experiment = load(module)
-    results = experiment.run(Namespace(**{**vars(args), "seed": seed}))
-    named = map(experiment.numbers, results) if experiment.numbers else ()
-    return {
-        f"{label}  {what}": number for label, numbers in named for what, number in numbers.items()
-    }
+    given = [(flag.argument or flag.name, getattr(args, flag.name)) for flag in experiment.flags]
+    how = {name: value for name, value in given if value is not None}
+    results = experiment.model(**how, seed=seed)
+    return experiment.rows(results), experiment.picture(results) if args.picture else None
 
 
-def with_seeds(
-    simulated: Callable[..., R], kinds: Kinds, seeds: Iterable[int], jobs: int | None
-) -> Iterator[tuple[R, ...]]:
-    """Simulate all kinds with each seed; yield the results of each kind."""
-    sample = each_seed(partial(with_seed, simulated, kinds), seeds, jobs=jobs)
-    return zip(*sample.results, strict=True)
+def averaged(tables: Sequence[Sequence[Cells]], average: Average) -> list[Cells]:
+    """Return the table with the averages of tables, and counts of truth values."""
 
+    def cell(some: Sequence[Any]) -> object:
+        first = some[0]
+        if isinstance(first, bool):
+            return f"{sum(some)} of {len(some)}" if len(some) > 1 else first
+        if isinstance(first, Shown) and first.number is not None:
+            return first._replace(number=average([shown.number for shown in some]))
+        return average(some) if isinstance(first, float) else first
 
-def with_seed(simulated: Callable[..., R], kinds: Kinds, seed: int) -> list[R]:
-    return [simulated(*kind, seed) for kind in kinds]
-
-
-def row_by_row(row: Callable[[R], Cells]) -> Callable[[Sequence[R]], Sequence[Cells]]:
-    return lambda results: [*map(row, results)]
+    return [
+        {head: cell([row[head] for row in rows]) for head in rows[0]}
+        for rows in zip(*tables, strict=True)
+    ]
 
 
 def grouped(results: Iterable[R], key: Callable[[R], K]) -> dict[K, list[R]]:
@@ -127,12 +148,10 @@ def shared(make: Callable[[], T], processes: int = 1) -> Callable[[int], T]:
 
 def recovery_cells(report: Report, last: float) -> Cells:
     """Return the cells of successful runs per second before an outage and, `last`, at the end."""
-    recovered = report.recovered
-    recovers = "no" if recovered is None else f"after {recovered:.0f} s"
     return {
-        "runs that end well/s | before": f"{report.before:.1f}",
-        "runs that end well/s | end": f"{last:.1f}",
-        "runs that end well/s | recovers": recovers,
+        "runs that end well/s | before": report.before,
+        "runs that end well/s | end": last,
+        "runs that end well/s | recovers": Shown(report.recovered, "after {:.0f} s", "no"),
     }
 
 
@@ -146,9 +165,9 @@ def aligned(rows: Sequence[Cells]) -> str:
     """
     groups: list[tuple[str, int]] = []  # of each column, with its width
     columns: list[list[str]] = []
-    for head in rows[0] if rows else ():
+    for head in in_groups(rows[0] if rows else ()):
         group, _, name = head.rpartition(" | ")
-        cells = [f"{row[head]}" for row in rows]
+        cells = [text(row[head]) for row in rows]
         width = max(map(len, [name, *cells]))
         justify = str.rjust if all(map(is_number, cells)) else str.ljust
         groups.append((group, width))
@@ -156,6 +175,21 @@ def aligned(rows: Sequence[Cells]) -> str:
     lines = ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
     above = line_of_groups(groups)
     return "\n".join([above, *lines] if above else lines)
+
+
+def in_groups(heads: Iterable[str]) -> list[str]:
+    """Return headings with those of a group together."""
+    groups = grouped(heads, lambda head: head.rpartition(" | ")[0] or head)
+    return [head for group in groups.values() for head in group]
+
+
+def text(cell: object) -> str:
+    """Return a cell as text: a float with one decimal, a truth value as `yes` or `no`."""
+    if isinstance(cell, Shown):
+        return cell.missing if cell.number is None else cell.format.format(cell.number)
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return f"{cell:.1f}" if isinstance(cell, float) else f"{cell}"
 
 
 def line_of_groups(groups: Iterable[tuple[str, int]]) -> str:

@@ -16,8 +16,8 @@ from ixbackoff.schedules import Schedule
 
 from ..._argument_parser import Flag, number, whole
 from ..drawing import Panel, Picture, by_second
-from ..reports import Numbers, Report
-from .experiment import Cells, Experiment, grouped, recovery_cells, row_by_row, shared
+from ..reports import Report
+from .experiment import Cells, Experiment, Shown, grouped, recovery_cells, shared
 
 TRIES = 3
 LIMIT = 1.0  # seconds that a layer waits for the next one
@@ -41,6 +41,7 @@ LAYERS = 4
 STEADY = 20
 OUTAGE = 30
 WATCH = 60
+NOT_DRAWN = ("3 layers", "1 layer, finagle")  # they lie between others
 
 
 class Layering(NamedTuple):
@@ -158,9 +159,11 @@ def row(result: Layered) -> Cells:
         "queue": f"{result.queue:3.1f} s",
         "retries": result.way.name,
         "requests per run | closed": f"{asked / runs:.1f}",
-        "requests per run | simul.": f"{result.rate / result.runs:.1f}" if result.runs else "-",
+        "requests per run | simul.": Shown(
+            result.rate / result.runs if result.runs else None, "{:.1f}", "-"
+        ),
         "requests/s | closed": f"{asked:.0f}",
-        "requests/s | simul.": f"{result.rate:.0f}",
+        "requests/s | simul.": Shown(result.rate),
         **recovery_cells(result.report, result.last),
     }
 
@@ -170,23 +173,16 @@ def picture(results: Sequence[Layered]) -> Picture:
     well: list[Panel] = []
     down = "the service is down", results[0].report.stopped.span
     for queue, some in grouped(results, attrgetter("queue")).items():
-        requests = by_second({result.way.name: result.asked for result in some})
-        runs = by_second({result.way.name: result.report.well for result in some})
+        shown = [result for result in some if result.way.name not in NOT_DRAWN]
+        requests = by_second({result.way.name: result.asked for result in shown})
+        runs = by_second({result.way.name: result.report.well for result in shown})
         title = f"a full queue at the bottom is a wait of {queue:g} s"
         asked.append(
             Panel("requests/s at the bottom", requests, title=title, scale="symlog", outage=down)
         )
         well.append(Panel("runs/s that end well", runs, outage=down))
-    headline = "Retries in layers multiply: requests at the bottom, runs that end well"
-    return Picture(headline, [asked, well], inches=(10.0, 6.0), shared=True)
-
-
-def numbers(result: Layered) -> tuple[str, Numbers]:
-    return f"{result.queue:.1f} s  {result.way.name:17}", {
-        "requests/s": result.rate,
-        "recovers after, s": result.report.recovered,
-        "recovers": result.report.recovered is not None,
-    }
+    headline = "Retries in layers multiply, and keep a service with a long queue down"
+    return Picture(headline, [asked, well], inches=(11.0, 6.0), shared=True)
 
 
 EXPERIMENT = Experiment(
@@ -208,7 +204,7 @@ EXPERIMENT = Experiment(
             "queues",
         ),
     ],
-    row_by_row(row),
+    row,
     picture,
-    numbers,
+    names=2,
 )

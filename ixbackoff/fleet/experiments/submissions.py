@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import product
-from operator import attrgetter
 from typing import NamedTuple
 
 from ixbackoff import Do, NotReady, attempt
@@ -13,9 +12,8 @@ from ixbackoff.fleet.services.scheduler import FreeDescriptors, Submit
 
 from ..._argument_parser import Flag, whole
 from ..drawing import Panel, Picture, by_second, by_size
-from ..reports import Numbers
 from .ethernet import ClientKind, kinds
-from .experiment import Cells, Experiment, grouped
+from .experiment import Cells, Experiment
 
 SUBMITTERS = (25, 100, 200, 300, 375, 400, 425, 450, 500)
 SECONDS = 300
@@ -62,11 +60,8 @@ def submissions(
     return results
 
 
-def rows(results: Sequence[Submissions]) -> list[Cells]:
-    return [
-        {"submitters": many, **{result.kind: result.jobs for result in some}}
-        for many, some in grouped(results, attrgetter("submitters")).items()
-    ]
+def row(result: Submissions) -> Cells:
+    return {"submitters": result.submitters, result.kind: result.jobs}
 
 
 def picture(results: Sequence[Submissions]) -> Picture:
@@ -86,10 +81,6 @@ def picture(results: Sequence[Submissions]) -> Picture:
     return Picture(headline, [panels])
 
 
-def numbers(result: Submissions) -> tuple[str, Numbers]:
-    return f"{result.submitters:10}  {result.kind:8}", {"jobs": result.jobs}
-
-
 EXPERIMENT = Experiment(
     'The job submission of "The Ethernet Approach to Grid Computing": the number of jobs that the '
     "scheduler takes. Submitters retry immediately (fixed), with exponential waits (aloha), or "
@@ -99,7 +90,6 @@ EXPERIMENT = Experiment(
         Flag("submitters", SUBMITTERS, whole(1, 10_000), "the number of submitters"),
         Flag("seconds", SECONDS, whole(1, 86_400), "the length of a simulation", "SECONDS"),
     ],
-    rows,
+    row,
     picture,
-    numbers,
 )
