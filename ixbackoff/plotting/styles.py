@@ -84,14 +84,3 @@ def saved_figure(
         figure.savefig(png)
         figure.savefig(svg, metadata={"Date": None})
         svg.write_bytes(svg.read_bytes().replace(b"</style>", f" {DARK}</style>".encode()))
-
-
-def legend(figure: Any, *axes: Any, columns: int = 4) -> None:
-    """Put the legend of all axes below the picture, where it covers nothing; each name once."""
-    named: dict[str, Any] = {}
-    for plot in axes:
-        for sign, label in zip(*plot.get_legend_handles_labels(), strict=True):
-            named.setdefault(label, sign)
-    if named:
-        how = {"loc": "outside lower center", "ncols": min(columns, len(named))}
-        figure.legend(named.values(), named.keys(), **how)

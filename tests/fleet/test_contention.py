@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from pathlib import Path
 from statistics import fmean
 
 import pytest
 
 from ixbackoff import FOREVER, N20, Constant, at, do
-from ixbackoff.fleet import each_seed, simulate
+from ixbackoff.fleet import simulate
 from ixbackoff.fleet.experiments.contention import (
     EXPERIMENT,
     TIMINGS,
@@ -36,7 +35,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def hundred() -> dict[str, Contention]:
-    runs = each_seed(partial(contention, [100]), range(1000, 1020)).results
+    runs = [contention([100], seed=seed) for seed in range(1000, 1020)]
     return {
         one.name: one._replace(
             calls=fmean(run[number].calls for run in runs),

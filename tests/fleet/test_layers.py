@@ -186,7 +186,7 @@ def test_it_is_drawn(tmp_path: Path) -> None:
     assert fleet(["layers", *words.split(), "--picture", str(tmp_path)]) == 0
     files = sorted(tmp_path.iterdir())
     assert [file.name for file in files] == ["layers.png", "layers.svg"]
-    assert "1 layer, finagle" in files[1].read_text()
+    assert "1 layer, grpc" in files[1].read_text()
 
 
 @pytest.mark.parametrize("words", ["--layers 0", "--clients 0", "--outage 1", "--queue -1", "up"])
