@@ -135,11 +135,17 @@ def test_the_others_have_all_seeds_in_their_table(name: str) -> None:
 
 def test_a_table_of_many_seeds_has_averages_and_counts() -> None:
     tables: list[list[Cells]] = [
-        [{"waits": "full", "calls": Shown(calls), "rate": rate, "back": rate > 2}]
-        for calls, rate in ((10, 1.0), (20, 2.5), (60, 4.0))
+        [{"waits": "full", "calls": Shown(calls), "rate": rate, "back": rate > 2, "end": end}]
+        for calls, rate, end in ((10, 1.0, "up"), (20, 2.5, "down"), (60, 4.0, "down"))
     ]
     assert averaged(tables, fmean) == [
-        {"waits": "full", "calls": Shown(30), "rate": 2.5, "back": "2 of 3"}
+        {
+            "waits": "full",
+            "calls": Shown(30),
+            "rate": 2.5,
+            "back": "2 of 3",
+            "end": "down, 2 of 3",
+        }
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
@@ -117,7 +118,7 @@ def simulated(module: str, args: Namespace, seed: int) -> tuple[list[Cells], Pic
 
 
 def averaged(tables: Sequence[Sequence[Cells]], average: Average) -> list[Cells]:
-    """Return the table with the averages of tables, and counts of truth values."""
+    """Return the table with the averages of tables; with counts, where seeds differ in words."""
 
     def cell(some: Sequence[Any]) -> object:
         first = some[0]
@@ -125,7 +126,10 @@ def averaged(tables: Sequence[Sequence[Cells]], average: Average) -> list[Cells]
             return f"{sum(some)} of {len(some)}" if len(some) > 1 else first
         if isinstance(first, Shown) and first.number is not None:
             return first._replace(number=average([shown.number for shown in some]))
-        return average(some) if isinstance(first, float) else first
+        if isinstance(first, float):
+            return average(some)
+        common, count = Counter(some).most_common(1)[0]
+        return first if count == len(some) else f"{common}, {count} of {len(some)}"
 
     return [
         {head: cell([row[head] for row in rows]) for head in rows[0]}
