@@ -130,7 +130,7 @@ def test_with_many_seeds_it_prints_how_its_numbers_vary(
 def test_the_others_have_all_seeds_in_their_table(name: str) -> None:
     experiment = load(EXPERIMENTS[name][0])
     assert experiment.average is not None
-    assert experiment.seeds > 1
+    assert experiment.seeds > 1 or name == "metastable"
 
 
 def test_a_table_of_many_seeds_has_averages_and_counts() -> None:

@@ -23,10 +23,11 @@ THINK = 1.0  # mean seconds between two files of a producer
 def sensed() -> Do[FreeSpace | WriteFile, None]:
     """Measure the space before writing, as the paper's Ethernet producer does.
 
-    The producer does not know the sizes of unfinished files, and assumes the mean size for each.
+    The producer does not know the sizes of unfinished files, and assumes the mean size for each. It
+    wants space for its own file, whatever its size is.
     """
     disk = yield from FreeSpace()
-    if disk.free < (disk.unfinished + 1) * disk.mean:
+    if disk.free < disk.unfinished * disk.mean + Disk.largest:
         raise NotReady(f"{disk.free:.1f} MB are free, and {disk.unfinished} files are unfinished")
     yield from WriteFile()
 
