@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from ..plotting.panels import Graph, Panel, Picture, draw
 from ..plotting.styles import THINGS, line_style
 
-__all__ = ["Average", "Graph", "Panel", "Picture", "by_second", "by_size", "draw", "summary"]
+__all__ = ["Graph", "Panel", "Picture", "draw"]
 Average: TypeAlias = Callable[[Sequence[float]], float]
 
 
@@ -40,6 +40,36 @@ def by_size(points: Iterable[tuple[str, float, float]]) -> dict[str, Graph]:
     }
 
 
+def grid(
+    headline: str,
+    columns: Mapping[str, Mapping[str, Sequence[Sequence[float]]]],
+    rows: Mapping[str, str],
+    outage: tuple[str, tuple[float, float]],
+) -> Picture:
+    """Return a picture of counts of each second.
+
+    Args:
+        headline: the headline.
+        columns: for the title of each column and the name of each line, its values in each row.
+        rows: the scale of each row, by its label.
+        outage: the name and the span of the outage.
+    """
+    panels = [
+        [
+            Panel(
+                label,
+                by_second({name: values[row] for name, values in lines.items()}),
+                title="" if row else title,
+                scale=scale,
+                outage=outage,
+            )
+            for title, lines in columns.items()
+        ]
+        for row, (label, scale) in enumerate(rows.items())
+    ]
+    return Picture(headline, panels, inches=(11.0, 6.0), shared=True)
+
+
 def summary(pictures: Sequence[Picture], seeds: Sequence[int], average: Average) -> Picture:
     """Return the picture of all seeds: averages, and bands from the least to the greatest value.
 
@@ -56,9 +86,10 @@ def summary(pictures: Sequence[Picture], seeds: Sequence[int], average: Average)
 
     def panel(panels: Sequence[Panel]) -> Panel:
         first = panels[0]
-        same = all(panel.title == first.title for panel in panels)
+        titles = {panel.title for panel in panels}
+        title = first.title if len(titles) == 1 else first.title.partition(":")[0]
         lines = {name: line([panel.lines[name] for panel in panels]) for name in first.lines}
-        return first._replace(lines=lines, title=first.title if same else "")
+        return first._replace(lines=lines, title=title)
 
     if len(pictures) == 1:
         return pictures[0]._replace(headline=f"{pictures[0].headline} (seed {seeds[0]})")

@@ -81,7 +81,7 @@ def draw_panel(plot: Any, panel: Panel) -> None:
         how["bbox"] = {"color": "0.9", "pad": 1}
         plot.text((start + end) / 2, 0.98, name.replace(" is ", "\nis "), **how)
     if panel.title:
-        plot.set_title(panel.title)
+        plot.set_title(panel.title, fontsize=10)
     plot.grid(visible=True, alpha=0.3)
     if panel.scale != "linear":
         how = {"linthresh": LINEAR_BELOW} if panel.scale == "symlog" else {}

@@ -27,7 +27,7 @@ from ixbackoff.fleet import BoundedQueue, Metered, Outage, simulate
 from ixbackoff.schedules import Schedule
 
 from ..._argument_parser import Flag, whole
-from ..drawing import Panel, Picture, by_second
+from ..drawing import Picture, grid
 from ..reports import Report
 from .experiment import Cells, Experiment, recovery_cells, shared
 
@@ -79,8 +79,6 @@ class Protected(NamedTuple):
     way: Protection
     asked: tuple[int, ...]  # the requests at the service in each second
     down: int  # the requests in the outage after its first ten seconds, in which breakers open
-    last: float  # the runs that succeeded per second in the last third of the time after the outage
-    gave_up: int
     report: Report
 
 
@@ -124,8 +122,6 @@ def simulated(way: Protection, clients: int, outage: int, watch: int, seed: int)
         way=way,
         asked=asked,
         down=sum(asked[STEADY + OPENING : end]),
-        last=outcome.rate(lambda second: second.well, end + watch * 2 // 3, end + watch),
-        gave_up=round(outcome.total(lambda second: second.gave_up)),
         report=Report(outcome, Outage(STEADY, outage)),
     )
 
@@ -138,23 +134,17 @@ def row(result: Protected) -> Cells:
         "asked while down | in all": sum(result.asked[start:end]),
         "asked while down | then": result.down,
         "asked while down | probes": "-" if most is None else most,
-        **recovery_cells(result.report, result.last),
-        "runs that | gave up": result.gave_up,
+        **recovery_cells(result.report),
+        "runs that | gave up": int(result.report.outcome.total(lambda second: second.gave_up)),
     }
 
 
 def picture(results: Sequence[Protected]) -> Picture:
-    asked = by_second({result.way.name: result.asked for result in results})
-    well = by_second({result.way.name: result.report.well for result in results})
-    down = "the service is down", results[0].report.stopped.span
-    return Picture(
+    return grid(
         "A service that is down: the requests during the outage, and the recovery",
-        [
-            [Panel("requests per second", asked, scale="symlog", outage=down)],
-            [Panel("runs that end well per second", well, outage=down)],
-        ],
-        inches=(9.0, 6.5),
-        shared=True,
+        {"": {result.way.name: (result.asked, result.report.well) for result in results}},
+        {"requests per second": "symlog", "runs that end well per second": "linear"},
+        ("the service is down", results[0].report.stopped.span),
     )
 
 

@@ -34,7 +34,7 @@ from ixbackoff.schedules.published import NormalJitter
 from ixbackoff.schedules.shortening import Shortening
 
 from ..._argument_parser import Flag, number, whole
-from ..drawing import Panel, Picture, by_second
+from ..drawing import Picture, grid
 from .experiment import Cells, Experiment, grouped, shared
 
 CLIENTS = 1000
@@ -248,18 +248,25 @@ def row(result: Crash) -> Cells:
 
 
 def picture(results: Sequence[Crash]) -> Picture:
-    answered: list[Panel] = []
-    loads: list[Panel] = []
-    stopped = "the server is stopped", results[0].stopped.span
+    """Draw a line for each way to wait; for the remedies, with the waits that they first have."""
+    columns: dict[str, dict[str, list[list[float]]]] = {}
     for backlog, some in grouped(results, attrgetter("backlog")).items():
-        back = ", ".join(result.way for result in some if result.recovers) or "none"
-        title = f"accept queue {backlog}: back with {back}"
-        well = {one.way: [second.well for second in one.outcome.seconds] for one in some}
-        load = {one.way: [second.load for second in one.outcome.seconds] for one in some}
-        answered.append(Panel("answered/s", by_second(well), title=title, outage=stopped))
-        loads.append(Panel("requests at once", by_second(load), scale="symlog", outage=stopped))
-    headline = "After an outage: which way to wait lets the server come back?"
-    return Picture(headline, [answered, loads], inches=(11.0, 6.0), shared=True)
+        seconds = {name(result): result.outcome.seconds for result in reversed(some)}
+        back = ", ".join({name(result): 0 for result in some if result.recovers}) or "none"
+        columns[f"accept queue {backlog}: back with {back}"] = {
+            way: [[second.well for second in counts], [second.load for second in counts]]
+            for way, counts in reversed(seconds.items())
+        }
+    return grid(
+        "After an outage: what lets the server come back?",
+        columns,
+        {"answered/s": "linear", "requests at once": "symlog"},
+        ("the server is stopped", results[0].stopped.span),
+    )
+
+
+def name(result: Crash) -> str:
+    return result.way if result.remedy == "nothing" else result.remedy.lstrip("0123456789 ")
 
 
 EXPERIMENT = Experiment(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from itertools import groupby
+from math import inf, isinf
 from operator import itemgetter
 from pathlib import Path
 from statistics import median
@@ -16,8 +17,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 from ..._argument_parser import Flag, Parser, add_flags
 from ...plotting.plot_command import pictured
 from ..drawing import Average, Picture, draw, summary
-from ..reports import PICTURE, Numbers, Report, sampled, seed_flags, spread
-from ..samples import Sample
+from ..reports import PICTURE, Report, sampled, seed_flags
 
 R = TypeVar("R")
 K = TypeVar("K")
@@ -27,7 +27,7 @@ Cells: TypeAlias = Mapping[str, object]
 """A row of a table: its cells by the headings of their columns.
 
 Columns with the same text before ` | ` in their headings are a group, which has that text above it.
-Seeds are compared by the cells that are numbers, truth values or `Shown`.
+Cells that are numbers or `Shown` are averaged over seeds.
 """
 NO_NUMBER = ("-", "never")  # the cells for a missing number
 
@@ -50,7 +50,7 @@ class Experiment(NamedTuple, Generic[R]):
         names: the number of columns that name a row.
         seeds: the default number of seeds.
         average: how the table and the picture sum up seeds; with `None`, the picture has medians,
-            and the least, median and greatest numbers replace the table.
+            and there are tables of the least, the median and the greatest numbers.
     """
 
     description: str
@@ -68,18 +68,6 @@ class Experiment(NamedTuple, Generic[R]):
             rows.setdefault((*cells.values(),)[: self.names], {}).update(cells)
         return [*rows.values()]
 
-    def numbers(self, rows: Iterable[Cells]) -> Numbers:
-        """Return the numbers of a table by the names of their rows and columns."""
-        numbers: dict[str, float | None] = {}
-        for cells in rows:
-            headed = [*cells.items()]
-            name = "  ".join(f"{cell}" for _, cell in headed[: self.names])
-            for head, cell in headed[self.names :]:
-                if isinstance(cell, Shown | float | int):
-                    number = cell.number if isinstance(cell, Shown) else cell
-                    numbers[f"{name}  {head.replace(' | ', ', ')}"] = number
-        return numbers
-
 
 def main(name: str, module: str, arguments: list[str]) -> int:
     """Run an experiment: print its table, draw it if a folder is given; return the exit status."""
@@ -96,7 +84,9 @@ def main(name: str, module: str, arguments: list[str]) -> int:
     if args.seeds == 1 or experiment.average:
         print(aligned(averaged(tables, experiment.average or median)))
     else:
-        print(spread(Sample(sample.seeds, (*map(experiment.numbers, tables),))))
+        for what, average in (("the least", min), ("the median", median), ("the greatest", max)):
+            print(f"{args.seeds} seeds, {what} of each number:")
+            print(aligned(averaged(tables, average)))
 
     def drawn(folder: Path) -> list[Path]:
         return draw(summary(pictures, sample.seeds, experiment.average or median), name, folder)
@@ -124,9 +114,10 @@ def averaged(tables: Sequence[Sequence[Cells]], average: Average) -> list[Cells]
         first = some[0]
         if isinstance(first, bool):
             return f"{sum(some)} of {len(some)}" if len(some) > 1 else first
-        if isinstance(first, Shown) and first.number is not None:
-            return first._replace(number=average([shown.number for shown in some]))
-        if isinstance(first, float):
+        if isinstance(first, Shown):
+            number = average([inf if one.number is None else one.number for one in some])
+            return first._replace(number=None if isinf(number) else number)
+        if isinstance(first, int | float):
             return average(some)
         common, count = Counter(some).most_common(1)[0]
         return first if count == len(some) else f"{common}, {count} of {len(some)}"
@@ -150,11 +141,13 @@ def shared(make: Callable[[], T], processes: int = 1) -> Callable[[int], T]:
     return lambda client: made[client % processes]
 
 
-def recovery_cells(report: Report, last: float) -> Cells:
-    """Return the cells of successful runs per second before an outage and, `last`, at the end."""
+def recovery_cells(report: Report) -> Cells:
+    """Return the cells of successful runs per second: before an outage, and in the last quarter."""
+    end, last = int(report.stopped.span[1]), len(report.well)
+    rate = report.outcome.rate(lambda second: second.well, end + (last - end) * 3 // 4, last)
     return {
         "runs that end well/s | before": report.before,
-        "runs that end well/s | end": last,
+        "runs that end well/s | end": rate,
         "runs that end well/s | recovers": Shown(report.recovered, "after {:.0f} s", "no"),
     }
 

@@ -15,7 +15,7 @@ from ixbackoff.fleet import BoundedQueue, Layer, Metered, Outage, Service, simul
 from ixbackoff.schedules import Schedule
 
 from ..._argument_parser import Flag, number, whole
-from ..drawing import Panel, Picture, by_second
+from ..drawing import Picture, grid
 from ..reports import Report
 from .experiment import Cells, Experiment, Shown, grouped, recovery_cells, shared
 
@@ -98,7 +98,6 @@ class Layered(NamedTuple):
     asked: tuple[int, ...]  # the requests at the bottom in each second
     runs: float  # the runs of the clients that ended per second, in the second half of the outage
     rate: float  # the requests at the bottom per second, in the second half of the outage
-    last: float  # the runs that succeeded per second in the last quarter after the outage
     report: Report  # the simulation as the clients saw it
 
 
@@ -147,7 +146,6 @@ def nested(
         asked=asked,
         runs=outcome.rate(lambda second: second.well + second.gave_up, half, end),
         rate=sum(asked[half:end]) / (end - half),
-        last=outcome.rate(lambda second: second.well, end + watch * 3 // 4, end + watch),
         report=Report(outcome, Outage(STEADY, outage)),
     )
 
@@ -164,25 +162,25 @@ def row(result: Layered) -> Cells:
         ),
         "requests/s | closed": f"{asked:.0f}",
         "requests/s | simul.": Shown(result.rate),
-        **recovery_cells(result.report, result.last),
+        **recovery_cells(result.report),
     }
 
 
 def picture(results: Sequence[Layered]) -> Picture:
-    asked: list[Panel] = []
-    well: list[Panel] = []
-    down = "the service is down", results[0].report.stopped.span
-    for queue, some in grouped(results, attrgetter("queue")).items():
-        shown = [result for result in some if result.way.name not in NOT_DRAWN]
-        requests = by_second({result.way.name: result.asked for result in shown})
-        runs = by_second({result.way.name: result.report.well for result in shown})
-        title = f"a full queue at the bottom is a wait of {queue:g} s"
-        asked.append(
-            Panel("requests/s at the bottom", requests, title=title, scale="symlog", outage=down)
-        )
-        well.append(Panel("runs/s that end well", runs, outage=down))
-    headline = "Retries in layers multiply, and keep a service with a long queue down"
-    return Picture(headline, [asked, well], inches=(11.0, 6.0), shared=True)
+    columns = {
+        f"a full queue at the bottom is a wait of {queue:g} s": {
+            result.way.name: (result.asked, result.report.well)
+            for result in some
+            if result.way.name not in NOT_DRAWN
+        }
+        for queue, some in grouped(results, attrgetter("queue")).items()
+    }
+    return grid(
+        "Retries in layers multiply, and keep a service with a long queue down",
+        columns,
+        {"requests/s at the bottom": "symlog", "runs/s that end well": "linear"},
+        ("the service is down", results[0].report.stopped.span),
+    )
 
 
 EXPERIMENT = Experiment(

@@ -7,7 +7,7 @@ The waits are MIN(R * T * F^N, M) of "Exponential Backoff in Distributed Systems
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import ceil, inf, isnan, log, log10
+from math import ceil, inf, isnan, log
 from statistics import median
 from typing import NamedTuple
 
@@ -16,8 +16,7 @@ from ixbackoff.fleet import BoundedQueue, Outage, simulate
 from ixbackoff.schedules import Schedule
 
 from ..._argument_parser import Flag, number, whole
-from ...plotting.styles import line_style
-from ..drawing import Graph, Panel, Picture
+from ..drawing import Panel, Picture, by_size
 from .experiment import Cells, Experiment, Shown, text
 
 OUTAGES = (0.5, 1.1, 5.0, 10.0, 30.0, 31.5, 60.0, 120.0, 300.0, 600.0)
@@ -171,43 +170,26 @@ def seconds(number: float) -> Shown:
     return Shown(None if isnan(number) else number, "{:.2f}" if number < 9.995 else "{:.1f}")
 
 
-POINTS = 2000
 FORMULAS = ("T·F^N", "R·T·F^N", "MIN(R·T·F^N, M)")
 
 
 def picture(results: Sequence[Comparison]) -> Picture:
-    """Draw closed forms as lines, last clients as filled points, and medians as hollow points."""
-    lengths = [compared.plain.outage for compared in results]
-    least, most = log10(min(lengths)) - 0.1, log10(max(lengths)) + 0.1
-    along = [10 ** (least + (most - least) * point / POINTS) for point in range(POINTS + 1)]
+    label, x = "noticed after, in lengths of the outage", "length of the outage, s"
     panels: list[Panel] = []
-    for column, title in enumerate(FORMULAS):
-        some = [compared[column] for compared in results]
-        formula = some[0].formula
-        style = {**line_style(column), "marker": ""}
-        points = {**style, "linestyle": "", "marker": "o"}
-        bounds = [formula.bound(length) / length for length in along]
-        lasts = [result.last / result.outage for result in some]
-        lines = {
-            "bound": Graph(along, bounds, style),
-            "last client": Graph(lengths, lasts, points),
-        }
-        if formula.spread == 1:
-            noticed = [formula.noticed(length) / length for length in along]
-            lines["closed"] = Graph(along, noticed, {"color": style["color"], "alpha": 0.6})
-        else:
-            medians = [result.median / result.outage for result in some]
-            lines["median"] = Graph(lengths, medians, {**points, "markerfacecolor": "none"})
-        panels.append(
-            Panel(
-                "noticed after, in lengths of the outage",
-                lines,
-                x="length of the outage, s",
-                title=title,
-                x_scale="log",
-                limits=(0.9, 6),
-            )
+    for title, some in zip(FORMULAS, zip(*results, strict=True), strict=True):
+        times = [
+            {"bound": one.formula.bound(one.outage), "last client": one.last, "median": one.median}
+            for one in some
+        ]
+        lines = by_size(
+            (name, one.outage, time / one.outage)
+            for one, named in zip(some, times, strict=True)
+            for name, time in named.items()
+            if name != "median" or one.formula.spread > 1  # the others notice all at once
         )
+        for name in {*lines} - {"bound"}:
+            lines[name] = lines[name]._replace(style={**lines[name].style, "linestyle": ""})
+        panels.append(Panel(label, lines, x, title, x_scale="log", limits=(0.9, 6)))
     headline = "How late the end of an outage is noticed: a maximum M bounds it"
     return Picture(headline, [panels], inches=(11.0, 4.5), shared=True)
 

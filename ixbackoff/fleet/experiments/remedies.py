@@ -6,17 +6,14 @@ circuit breaker.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from operator import attrgetter
 from statistics import median
 
 from ixbackoff import N3, CircuitBreaker, RetryBudget, at, do
 
-from ..drawing import Panel, Picture, by_second
 from .crash import EXPERIMENT as CRASH
 from .crash import TIMEOUT, Crash, Get, Waiting, asking, backoffs, crash
-from .experiment import Cells, Shown, grouped
+from .experiment import Cells, Shown
 
 FIXED, EXPONENTIAL = (Waiting(name, asking(), waits) for name, waits in backoffs().items())
 
@@ -55,30 +52,11 @@ def row(result: Crash) -> Cells:
     }
 
 
-def picture(results: Sequence[Crash]) -> Picture:
-    """Draw a line for each remedy, with the waits that it is first given for."""
-    panels: list[Panel] = []
-    stopped = "the server is stopped", results[0].stopped.span
-    for backlog, some in grouped(results, attrgetter("backlog")).items():
-        loads: dict[str, list[float]] = {}
-        for one in some:
-            name = one.way if one.remedy == "nothing" else one.remedy
-            loads.setdefault(name, [second.load for second in one.outcome.seconds])
-        loads.pop("100 breakers")
-        title = f"accept queue {backlog}"
-        label = "requests at once"
-        lines = by_second(loads)
-        panels.append(Panel(label, lines, title=title, scale="symlog", outage=stopped))
-    headline = "Remedies that save the server: a short queue, or circuit breakers"
-    return Picture(headline, [panels], inches=(11.0, 5.0), shared=True)
-
-
 EXPERIMENT = CRASH._replace(
     description="Whether the server of the crash experiment recovers after an outage: with each "
     "remedy, and with accept queues of two lengths.",
     model=partial(crash, clients_wait=REMEDIES),
     row=row,
-    picture=picture,
     names=3,
     seeds=3,
     average=median,
