@@ -1,23 +1,25 @@
-"""The black hole of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003)."""
+"""The black hole of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003).
+
+The number of files that readers fetch from three servers, one of which never answers. Readers wait
+for ever (fixed), wait for a minute (aloha), or first fetch one byte (ethernet).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from ixbackoff import Do, Now, attempt, do, first_of
 from ixbackoff.fleet import Outcome, SingleThreaded
 from ixbackoff.fleet.services.single import FetchFile, Probe
 
-from ..._argument_parser import Flag, whole
+from ..._argument_parser import whole
 from ..drawing import Panel, Picture, by_second
 from .ethernet import ClientKind, kinds
 from .experiment import Cells, Experiment
 
-READERS = 3
 SERVERS = 3
-SECONDS = 900
 
 
 @attempt
@@ -50,9 +52,9 @@ class FilesRead(NamedTuple):
 
 
 def black_hole(
-    seconds: float = SECONDS,
+    seconds: Annotated[float, whole(1, 86_400), "the length of a simulation", "SECONDS"] = 900,
     *,
-    readers: int = READERS,
+    readers: Annotated[int, whole(1, 1000), "the number of readers"] = 3,
     servers: SingleThreaded | None = None,
     seed: int = 0,
 ) -> list[FilesRead]:
@@ -76,15 +78,4 @@ def picture(results: Sequence[FilesRead]) -> Picture:
     return Picture(headline, [[Panel("files that were read", by_second(reads))]], (10.0, 4.5))
 
 
-EXPERIMENT = Experiment(
-    'The black hole of "The Ethernet Approach to Grid Computing": the number of files that readers '
-    "fetch from three servers, one of which never answers. Readers wait for ever (fixed), wait for "
-    "a minute (aloha), or first fetch one byte (ethernet).",
-    black_hole,
-    [
-        Flag("seconds", SECONDS, whole(1, 86_400), "the length of a simulation", "SECONDS"),
-        Flag("readers", READERS, whole(1, 1000), "the number of readers"),
-    ],
-    row,
-    picture,
-)
+EXPERIMENT = Experiment(black_hole, row, picture)

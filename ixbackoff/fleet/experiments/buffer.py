@@ -1,21 +1,23 @@
-"""The disk buffer of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003)."""
+"""The disk buffer of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003).
+
+How much is consumed, and how often a write finds the disk full. Producers retry immediately
+(fixed), with exponential waits (aloha), or measure the free space first (ethernet).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from ixbackoff import Do, NotReady, attempt
 from ixbackoff.fleet import Disk, Outcome
 from ixbackoff.fleet.services.disk import FreeSpace, WriteFile
 
-from ..._argument_parser import Flag, number, whole
+from ..._argument_parser import number, whole
 from ..drawing import Panel, Picture, by_size
 from .ethernet import ClientKind, kinds
 from .experiment import Cells, Experiment, Shown
 
-PRODUCERS = (5, 10, 20, 30, 40, 50)
-SECONDS = 100
 THINK = 1.0  # mean seconds between two files of a producer
 
 
@@ -50,10 +52,19 @@ class Buffered(NamedTuple):
 
 
 def buffered(
-    producers: Iterable[int] = PRODUCERS,
+    producers: Annotated[Iterable[int], whole(1, 1000), "the number of producers"] = (
+        5,
+        10,
+        20,
+        30,
+        40,
+        50,
+    ),
     *,
-    seconds: float = SECONDS,
-    speed: float = Disk.speed,
+    seconds: Annotated[float, whole(1, 86_400), "the length of a simulation", "SECONDS"] = 100,
+    speed: Annotated[
+        float, number(0.1, 1e6), "MB that the disk reads and writes per second in all", "MB"
+    ] = Disk.speed,
     disk: Disk | None = None,
     seed: int = 0,
 ) -> list[Buffered]:
@@ -91,22 +102,4 @@ def picture(results: Sequence[Buffered]) -> Picture:
     return Picture(headline, [panels])
 
 
-EXPERIMENT = Experiment(
-    'The disk buffer of "The Ethernet Approach to Grid Computing": how much is consumed, and how '
-    "often a write finds the disk full. Producers retry immediately (fixed), with exponential "
-    "waits (aloha), or measure the free space first (ethernet).",
-    buffered,
-    [
-        Flag("producers", PRODUCERS, whole(1, 1000), "the number of producers"),
-        Flag(
-            "speed",
-            Disk.speed,
-            number(0.1, 1e6),
-            "MB that the disk reads and writes per second in all",
-            "MB",
-        ),
-        Flag("seconds", SECONDS, whole(1, 86_400), "the length of a simulation", "SECONDS"),
-    ],
-    row,
-    picture,
-)
+EXPERIMENT = Experiment(buffered, row, picture)

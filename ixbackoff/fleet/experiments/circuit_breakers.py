@@ -1,14 +1,14 @@
-"""Clients of a service that is down: with one circuit breaker, with many, with a budget, bare.
+"""How often clients ask a service that is down, and whether it recovers.
 
-All clients of a process share its breaker. The service has workers and a queue. During the outage
-the queue fills with requests that clients have abandoned.
+With a circuit breaker for all clients, with one for each process, with a budget, and with their
+ladders only. The service has workers and a queue, which fills with abandoned requests.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from ixbackoff import (
     N0,
@@ -26,24 +26,20 @@ from ixbackoff import (
 from ixbackoff.fleet import BoundedQueue, Metered, Outage, simulate
 from ixbackoff.schedules import Schedule
 
-from ..._argument_parser import Flag, whole
+from ..._argument_parser import whole
 from ..drawing import Picture, grid
 from ..reports import Report
 from .experiment import Cells, Experiment, recovery_cells, shared
 
 LIMIT = 2.0  # seconds that a client waits for an answer
 SCHEDULE: Schedule = Exponential(1.0, cap=10.0).jittered()
-CLIENTS = 5000
 THINK = 50.0
 WORK = 0.1  # seconds for a request
 SHARE = 250  # clients per worker, who keep the worker busy for half of the time
 QUEUE = 5  # places for each worker
-PROCESSES = 100
 OPEN_FOR = (2.0, 10.0)
 STEADY = 20
-OUTAGE = 30
 OPENING = 10  # seconds of the outage after which the breakers are open
-WATCH = 90
 
 
 class Ask(Command[None]):
@@ -64,7 +60,7 @@ class Protection(NamedTuple):
         return int(self.breakers * seconds // self.open_for) if self.breakers else None
 
 
-def protections(processes: int = PROCESSES) -> list[Protection]:
+def protections(processes: int) -> list[Protection]:
     short, long = OPEN_FOR
     return [
         Protection("bare"),
@@ -84,10 +80,12 @@ class Protected(NamedTuple):
 
 def protected(
     *,
-    clients: int = CLIENTS,
-    processes: int = PROCESSES,
-    outage: int = OUTAGE,
-    watch: int = WATCH,
+    clients: Annotated[
+        int, whole(1, 100_000), "the number of clients; the service grows too"
+    ] = 5000,
+    processes: Annotated[int, whole(1, 10_000), "the number of breakers in the last row"] = 100,
+    outage: Annotated[int, whole(OPENING + 1, 3600), "the outage, whole seconds", "SECONDS"] = 30,
+    watch: Annotated[int, whole(10, 3600), "whole seconds after it", "SECONDS"] = 90,
     seed: int = 0,
 ) -> list[Protected]:
     """Simulate each protection.
@@ -148,16 +146,4 @@ def picture(results: Sequence[Protected]) -> Picture:
     )
 
 
-EXPERIMENT = Experiment(
-    "How often clients ask a service that is down, and whether it recovers: with a circuit breaker "
-    "for all, with one for each process, with a budget, and with their ladders only.",
-    protected,
-    [
-        Flag("clients", CLIENTS, whole(1, 100_000), "the number of clients; the service grows too"),
-        Flag("processes", PROCESSES, whole(1, 10_000), "the number of breakers in the last row"),
-        Flag("outage", OUTAGE, whole(OPENING + 1, 3600), "the outage, whole seconds", "SECONDS"),
-        Flag("watch", WATCH, whole(10, 3600), "whole seconds after it", "SECONDS"),
-    ],
-    row,
-    picture,
-)
+EXPERIMENT = Experiment(protected, row, picture)

@@ -1,6 +1,7 @@
 """The simulation of "Exponential Backoff And Jitter" (Marc Brooker, AWS Architecture Blog, 2015).
 
-Each client updates a row once: it reads the row, and writes it with the version that it has read.
+Many clients update one row, once each, with five ways to wait after a conflict. A client reads the
+row, and writes it with the version that it has read.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from statistics import fmean
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from ixbackoff import FOREVER, Constant, Do, Exponential, at, attempt
 from ixbackoff.fleet import Row, simulate
@@ -16,12 +17,10 @@ from ixbackoff.fleet.services.row import Read, Write
 from ixbackoff.schedules import Timing
 from ixbackoff.schedules.shortening import DecorrelatedJitter, EqualJitter, FullJitter
 
-from ..._argument_parser import Flag, whole
+from ..._argument_parser import whole
 from ..drawing import Panel, Picture, by_size
 from .experiment import Cells, Experiment, Shown
 
-CLIENTS = (20, 40, 60, 80, 100)
-SEEDS = 100
 LONG_ENOUGH = 86_400.0  # seconds: more than any client needs
 BASE, CAP = 0.005, 2.0
 TIMINGS: dict[str, Timing] = {
@@ -48,7 +47,13 @@ def update() -> Do[Read | Write, None]:
 
 
 def contention(
-    clients: Iterable[int] = CLIENTS,
+    clients: Annotated[Iterable[int], whole(1, 1000), "the number of clients"] = (
+        20,
+        40,
+        60,
+        80,
+        100,
+    ),
     *,
     timings: Mapping[str, Timing] = TIMINGS,
     row: Row | None = None,
@@ -89,13 +94,4 @@ def picture(results: Sequence[Contention]) -> Picture:
     return Picture("Clients that update one row: fewer calls, or done sooner", [panels])
 
 
-EXPERIMENT = Experiment(
-    'The simulation of "Exponential Backoff And Jitter": many clients update one row, once each, '
-    "with optimistic concurrency, and with five ways to wait after a conflict.",
-    contention,
-    [Flag("clients", CLIENTS, whole(1, 1000), "the number of clients")],
-    row,
-    picture,
-    seeds=SEEDS,
-    average=fmean,
-)
+EXPERIMENT = Experiment(contention, row, picture, seeds=100, average=fmean)

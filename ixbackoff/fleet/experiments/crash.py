@@ -1,6 +1,7 @@
-"""The simulation of "Exponential Backoff or how not to crash a server".
+"""The simulation of "Exponential Backoff or how not to crash a server": a server stops for a while.
 
-The outcome depends on the waits, and on the number of connections that the kernel queues.
+Clients wait in three ways: 100 ms each time, exponentially as the article's text says, and as its
+program does. The outcome depends on the number of connections that the kernel queues, too.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import ceil, isfinite, log
 from operator import attrgetter
 from random import Random
-from typing import Any, NamedTuple, final
+from typing import Annotated, Any, NamedTuple, final
 
 from ixbackoff import (
     FOREVER,
@@ -33,7 +34,7 @@ from ixbackoff.schedules import Chance, Schedule, Timing, WaitFunction
 from ixbackoff.schedules.published import NormalJitter
 from ixbackoff.schedules.shortening import Shortening
 
-from ..._argument_parser import Flag, number, whole
+from ..._argument_parser import number, whole
 from ..drawing import Picture, grid
 from .experiment import Cells, Experiment, grouped, shared
 
@@ -172,14 +173,22 @@ class Crash(NamedTuple):
 
 
 def crash(
-    outage: float = OUTAGE,
+    outage: Annotated[float, number(0.1, 86_400), "the outage", "SECONDS"] = OUTAGE,
     *,
-    backlogs: Iterable[int] = BACKLOGS,
-    clients: int = CLIENTS,
-    steady: int = STEADY,
-    watch: int = WATCH,
-    lingering: float = LINGERING,
-    int64: bool = False,
+    backlog: Annotated[
+        Iterable[int], whole(0, 65_535), "the length of the accept queue"
+    ] = BACKLOGS,
+    clients: Annotated[int, whole(1, 100_000), "the number of clients"] = CLIENTS,
+    steady: Annotated[int, whole(1, 3600), "whole seconds before the outage", "SECONDS"] = STEADY,
+    watch: Annotated[int, whole(1, 86_400), "whole seconds after the outage", "SECONDS"] = WATCH,
+    lingering: Annotated[
+        float,
+        number(0, 3600),
+        "how long the dial of an abandoned request continues, as in Go; 0 "
+        "for clients that close their sockets",
+        "SECONDS",
+    ] = LINGERING,
+    int64: Annotated[bool, bool, "let delays above 292 years overflow, as in Go"] = False,
     server: SlowingServer | None = None,
     clients_wait: Sequence[Waiting] = (),
     seed: int = 0,
@@ -187,8 +196,8 @@ def crash(
     """Simulate each way to wait with each accept queue, whose length replaces that of `server`."""
     model = server or SlowingServer(lingering=lingering, int64=int64)
     return [
-        crashed(way, replace(model, backlog=backlog), clients, steady, outage, watch, seed)
-        for backlog in backlogs
+        crashed(way, replace(model, backlog=length), clients, steady, outage, watch, seed)
+        for length in backlog
         for way in clients_wait or ways()
     ]
 
@@ -269,34 +278,4 @@ def name(result: Crash) -> str:
     return result.way if result.remedy == "nothing" else result.remedy.lstrip("0123456789 ")
 
 
-EXPERIMENT = Experiment(
-    'The simulation of "Exponential Backoff or how not to crash a server": a server stops for a '
-    "while. Clients wait in three ways: 100 ms each time, exponentially as the article's text "
-    "says, and as its program does. Connections wait in accept queues of two lengths.",
-    crash,
-    [
-        Flag("steady", STEADY, whole(1, 3600), "whole seconds before the outage", "SECONDS"),
-        Flag("outage", OUTAGE, number(0.1, 86_400), "the outage", "SECONDS"),
-        Flag("watch", WATCH, whole(1, 86_400), "whole seconds after the outage", "SECONDS"),
-        Flag("clients", CLIENTS, whole(1, 100_000), "the number of clients"),
-        Flag(
-            "backlog",
-            BACKLOGS,
-            whole(0, 65_535),
-            "the length of the accept queue",
-            argument="backlogs",
-        ),
-        Flag(
-            "lingering",
-            LINGERING,
-            number(0, 3600),
-            "how long the dial of an abandoned request continues, as in Go; 0 for clients that "
-            "close their sockets",
-            "SECONDS",
-        ),
-        Flag("int64", False, bool, "let delays above 292 years overflow, as in Go"),
-    ],
-    row,
-    picture,
-    names=2,
-)
+EXPERIMENT = Experiment(crash, row, picture, names=2)

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from inspect import signature
 from itertools import groupby
 from math import inf, isinf
 from operator import itemgetter
 from pathlib import Path
 from statistics import median
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, NamedTuple, TypeAlias, TypeVar, get_origin
 
 from ..._argument_parser import Flag, Parser, add_flags
 from ...plotting.plot_command import pictured
@@ -44,7 +45,8 @@ class Experiment(NamedTuple, Generic[R]):
     """An experiment: a model, the table of its results, and their picture.
 
     Attributes:
-        model: runs the experiment; it has an argument for each flag, and `seed`.
+        model: runs the experiment. Its annotated parameters are the flags of the command, with the
+            parser of their text, a description and a unit. It has a parameter `seed`, too.
         row: makes the cells of a result. Results with the same name share a row.
         picture: makes the picture of the results with one seed.
         names: the number of columns that name a row.
@@ -53,9 +55,7 @@ class Experiment(NamedTuple, Generic[R]):
             and there are tables of the least, the median and the greatest numbers.
     """
 
-    description: str
     model: Callable[..., Sequence[R]]
-    flags: Sequence[Flag]
     row: Callable[[R], Cells]
     picture: Callable[[Sequence[R]], Picture]
     names: int = 1
@@ -74,10 +74,10 @@ def main(name: str, module: str, arguments: list[str]) -> int:
     experiment = load(module)
     parser = Parser(
         prog=f"ixbackoff fleet {name}",
-        description=experiment.description,
+        description=import_module(f"{__package__}.{module}").__doc__,
         epilog="Exit status: 0, or 2 if the command is wrong.",
     )
-    add_flags(parser, [*experiment.flags, *seed_flags(experiment.seeds), PICTURE])
+    add_flags(parser, [*flags(experiment.model), *seed_flags(experiment.seeds), PICTURE])
     args = parser.parse_args(arguments)
     sample = sampled(partial(simulated, module, args), args)
     tables, pictures = zip(*sample.results, strict=True)
@@ -99,10 +99,18 @@ def load(module: str) -> Experiment[Any]:
     return experiment
 
 
+def flags(model: Callable[..., Any]) -> list[Flag]:
+    return [
+        Flag(name, parameter.default, *parameter.annotation.__metadata__)
+        for name, parameter in signature(model, eval_str=True).parameters.items()
+        if get_origin(parameter.annotation) is Annotated
+    ]
+
+
 def simulated(module: str, args: Namespace, seed: int) -> tuple[list[Cells], Picture | None]:
     experiment = load(module)
-    given = [(flag.argument or flag.name, getattr(args, flag.name)) for flag in experiment.flags]
-    how = {name: value for name, value in given if value is not None}
+    given = {flag.name: getattr(args, flag.name) for flag in flags(experiment.model)}
+    how = {name: value for name, value in given.items() if value is not None}
     results = experiment.model(**how, seed=seed)
     return experiment.rows(results), experiment.picture(results) if args.picture else None
 

@@ -1,20 +1,21 @@
-"""Retries in nested layers multiply; one layer with a budget does not.
+"""How retries in layers multiply while the service at the bottom is down, and whether it recovers.
 
+Compared with one layer, with and without a budget, and with a short and a long queue at the bottom.
 A retry inside a retry is a type error, but a type checker does not see across services. Here each
-layer is a server that retries its requests to the next layer, during an outage of the last one.
+layer is a server that retries its requests to the next layer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from ixbackoff import N0, N2, Command, Delay, Exponential, Now, Program, RetryBudget, at, do
 from ixbackoff.fleet import BoundedQueue, Layer, Metered, Outage, Service, simulate
 from ixbackoff.schedules import Schedule
 
-from ..._argument_parser import Flag, number, whole
+from ..._argument_parser import number, whole
 from ..drawing import Picture, grid
 from ..reports import Report
 from .experiment import Cells, Experiment, Shown, grouped, recovery_cells, shared
@@ -32,15 +33,10 @@ class Query(Command[None]):
 RETRYING: Program[N2, N0, None, Query | Now | Delay] = at(N2).retry(do(Query()).limit(LIMIT))
 """The program of each layer and of the clients."""
 
-CLIENTS = 500
 THINK = 10.0
 WORK = 0.06  # seconds for a request at the bottom
 SHARE = 50  # clients per worker, who keep the worker busy for three tenths of the time
-QUEUES = (0.3, 6.0)
-LAYERS = 4
 STEADY = 20
-OUTAGE = 30
-WATCH = 60
 NOT_DRAWN = ("3 layers", "1 layer, finagle")  # they lie between others
 
 
@@ -81,7 +77,7 @@ def finagle(rate: float) -> float:
     return rate * 1.2 + 10
 
 
-def layerings(layers: int = LAYERS) -> list[Layering]:
+def layerings(layers: int) -> list[Layering]:
     """Return 1 to `layers` layers without budgets, and some with budgets."""
     bare = [Layering(f"{count} layer{'s'[: count - 1]}", count) for count in range(1, layers + 1)]
     return [
@@ -102,18 +98,20 @@ class Layered(NamedTuple):
 
 
 def layered(
-    layers: int = LAYERS,
+    layers: Annotated[int, whole(1, 5), "the greatest number of layers"] = 4,
     *,
-    queues: Iterable[float] = QUEUES,
-    clients: int = CLIENTS,
-    outage: int = OUTAGE,
-    watch: int = WATCH,
+    queue: Annotated[
+        Iterable[float], number(0, 3600), "the wait at the bottom if its queue is full", "SECONDS"
+    ] = (0.3, 6.0),
+    clients: Annotated[int, whole(1, 10_000), "the number of clients; the bottom grows too"] = 500,
+    outage: Annotated[int, whole(2, 3600), "the outage, whole seconds", "SECONDS"] = 30,
+    watch: Annotated[int, whole(10, 3600), "whole seconds after it", "SECONDS"] = 60,
     seed: int = 0,
 ) -> list[Layered]:
     """Simulate each number of layers with each queue at the bottom."""
     return [
-        nested(way, queue, clients, outage, watch, seed)
-        for queue in queues
+        nested(way, seconds, clients, outage, watch, seed)
+        for seconds in queue
         for way in layerings(layers)
     ]
 
@@ -183,26 +181,4 @@ def picture(results: Sequence[Layered]) -> Picture:
     )
 
 
-EXPERIMENT = Experiment(
-    "How retries in nested layers multiply while the service at the bottom is down, and whether it "
-    "recovers: compared with one layer, with and without a budget, and with a short and a long "
-    "queue at the bottom.",
-    layered,
-    [
-        Flag("layers", LAYERS, whole(1, 5), "the greatest number of layers"),
-        Flag("clients", CLIENTS, whole(1, 10_000), "the number of clients; the bottom grows too"),
-        Flag("outage", OUTAGE, whole(2, 3600), "the outage, whole seconds", "SECONDS"),
-        Flag("watch", WATCH, whole(10, 3600), "whole seconds after it", "SECONDS"),
-        Flag(
-            "queue",
-            QUEUES,
-            number(0, 3600),
-            "how long a request waits at the bottom if its queue is full",
-            "SECONDS",
-            "queues",
-        ),
-    ],
-    row,
-    picture,
-    names=2,
-)
+EXPERIMENT = Experiment(layered, row, picture, names=2)

@@ -1,20 +1,21 @@
-"""The outcomes of a load and an outage, when clients retry: stable, vulnerable, metastable, down.
+"""Whether a server comes back from an outage if its clients retry: stable, vulnerable, metastable.
 
-The server and the boundary 300 / (1 + k) are those of "Metastable Failures in Distributed Systems"
-(Bronson and others, HotOS 2021); "Metastable Failures in the Wild" (Huang and others, OSDI 2022)
-adds how large an outage a vulnerable system survives.
+The server does 300 requests/s; the rates of arrivals are 10 % below and above the boundary
+300 / (1 + retries), and above its capacity. These are those of "Metastable Failures in Distributed
+Systems" (Bronson and others, HotOS 2021); "Metastable Failures in the Wild" (Huang and others, OSDI
+2022) adds that a vulnerable system survives small outages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from ixbackoff import N0, N1, N2, N3, N4, Command, Constant, at, do
 from ixbackoff.fleet import BoundedQueue, Outage, simulate
 
-from ..._argument_parser import Flag, number, whole
+from ..._argument_parser import number, whole
 from ..drawing import Panel, Picture, by_second
 from ..reports import Report
 from .experiment import Cells, Experiment
@@ -22,11 +23,8 @@ from .experiment import Cells, Experiment
 CAPACITY = 300  # requests/s
 LIMIT = 1.0  # seconds that a client waits for an answer; then it retries immediately
 QUEUE = 10_000  # places
-RETRIES = (0, 1, 2, 4)
 RUNGS: tuple[Any, ...] = (N0, N1, N2, N3, N4)
-OUTAGES = (1.0, 10.0)
 STEADY = 40
-WATCH = 120
 HEALTHY = 0.8  # the share of the arrivals that succeeds, before an outage, in a working system
 
 
@@ -52,10 +50,10 @@ def boundary(retries: int) -> float:
 
 
 def metastable(
-    retries: Iterable[int] = RETRIES,
+    retries: Annotated[Iterable[int], whole(0, 4), "the retries of a client"] = (0, 1, 2, 4),
     *,
-    outages: Iterable[float] = OUTAGES,
-    watch: int = WATCH,
+    outage: Annotated[Iterable[float], number(0.1, 3600), "an outage", "SECONDS"] = (1.0, 10.0),
+    watch: Annotated[int, whole(10, 3600), "whole seconds after it", "SECONDS"] = 120,
     seed: int = 0,
 ) -> list[Load]:
     """Simulate 10 % below and above the boundary, and above the capacity, with each outage."""
@@ -63,16 +61,16 @@ def metastable(
     for many in retries:
         rates = 0.9 * boundary(many), 1.1 * boundary(many), 1.1 * CAPACITY
         for rate in sorted({*map(round, rates)}):
-            reports = {outage: simulated(many, rate, outage, watch, seed) for outage in outages}
+            reports = {length: simulated(many, rate, length, watch, seed) for length in outage}
             stable = all(report.recovered is not None for report in reports.values())
-            for outage, report in reports.items():
+            for length, report in reports.items():
                 if report.before < HEALTHY * rate:
                     outcome = "down from the start"
                 elif report.recovered is None:
                     outcome = "metastable"
                 else:
                     outcome = "stable" if stable else "vulnerable, recovers"
-                results.append(Load(many, rate, outage, outcome, report))
+                results.append(Load(many, rate, length, outcome, report))
     return results
 
 
@@ -119,18 +117,4 @@ def picture(results: Sequence[Load]) -> Picture:
     return Picture(headline, [panels[:2], panels[2:]], inches=(11.0, 6.0), shared=True)
 
 
-EXPERIMENT = Experiment(
-    "Whether a server that can do 300 requests per second comes back from an outage: with clients "
-    "that retry, at rates of arrivals 10 % below and above the boundary 300 / (1 + retries), and "
-    "above its capacity.",
-    metastable,
-    [
-        Flag("retries", RETRIES, whole(0, 4), "the retries of a client"),
-        Flag("outage", OUTAGES, number(0.1, 3600), "an outage", "SECONDS", "outages"),
-        Flag("watch", WATCH, whole(10, 3600), "whole seconds after it", "SECONDS"),
-    ],
-    row,
-    picture,
-    names=3,
-    average=median,
-)
+EXPERIMENT = Experiment(metastable, row, picture, names=3, average=median)

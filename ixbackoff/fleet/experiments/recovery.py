@@ -1,7 +1,7 @@
-"""The delay until clients notice that an outage is over, in closed form and simulated.
+"""When clients notice that an outage is over, in closed form and simulated.
 
 The waits are MIN(R * T * F^N, M) of "Exponential Backoff in Distributed Systems" (Douglas Thain,
-2009), with and without R and M.
+2009), for R uniform between 1 and 2; T * F^N; and R * T * F^N.
 """
 
 from __future__ import annotations
@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import ceil, inf, isnan, log
 from statistics import median
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from ixbackoff import N20, Command, Constant, Exponential, at
 from ixbackoff.fleet import BoundedQueue, Outage, simulate
 from ixbackoff.schedules import Schedule
 
-from ..._argument_parser import Flag, number, whole
+from ..._argument_parser import number, whole
 from ..drawing import Panel, Picture, by_size
 from .experiment import Cells, Experiment, Shown, text
 
-OUTAGES = (0.5, 1.1, 5.0, 10.0, 30.0, 31.5, 60.0, 120.0, 300.0, 600.0)
-LENGTHS = number(1e-3, 86_400)  # seconds
-CLIENTS = 1000
 SPREAD = 2.0  # R is uniform between 1 and this
 
 
@@ -124,12 +121,14 @@ class Comparison(NamedTuple):
 
 
 def recovery(
-    outages: Iterable[float] = OUTAGES,
+    outage: Annotated[
+        Iterable[float], number(1e-3, 86_400), "the length of an outage", "SECONDS"
+    ] = (0.5, 1.1, 5.0, 10.0, 30.0, 31.5, 60.0, 120.0, 300.0, 600.0),
     *,
-    timeout: float = 1.0,
-    factor: float = 2.0,
-    maximum: float = 60.0,
-    clients: int = CLIENTS,
+    timeout: Annotated[float, number(1e-3, 3600), "T, seconds", "T"] = 1.0,
+    factor: Annotated[float, number(1.1, 10), "F", "F"] = 2.0,
+    maximum: Annotated[float, number(1e-3, 1e6), "M, seconds", "M"] = 60.0,
+    clients: Annotated[int, whole(1, 100_000), "the number of clients"] = 1000,
     seed: int = 0,
 ) -> list[Comparison]:
     """Simulate each outage with T * F^N, with R * T * F^N, and with MIN(R * T * F^N, M)."""
@@ -138,11 +137,11 @@ def recovery(
     capped = spread._replace(maximum=maximum)
     return [
         Comparison(
-            recovered(outage, plain),
-            recovered(outage, spread, clients, seed),
-            recovered(outage, capped, clients, seed),
+            recovered(seconds, plain),
+            recovered(seconds, spread, clients, seed),
+            recovered(seconds, capped, clients, seed),
         )
-        for outage in outages
+        for seconds in outage
     ]
 
 
@@ -194,17 +193,4 @@ def picture(results: Sequence[Comparison]) -> Picture:
     return Picture(headline, [panels], inches=(11.0, 4.5), shared=True)
 
 
-EXPERIMENT = Experiment(
-    "When clients notice that an outage is over, with the waits T * F^N, R * T * F^N and "
-    "MIN(R * T * F^N, M), for R uniform between 1 and 2: in closed form, and simulated.",
-    recovery,
-    [
-        Flag("outage", OUTAGES, LENGTHS, "the length of an outage", "SECONDS", "outages"),
-        Flag("timeout", 1.0, number(1e-3, 3600), "T, seconds", "T"),
-        Flag("factor", 2.0, number(1.1, 10), "F", "F"),
-        Flag("maximum", 60.0, number(1e-3, 1e6), "M, seconds", "M"),
-        Flag("clients", CLIENTS, whole(1, 100_000), "the number of clients"),
-    ],
-    row,
-    picture,
-)
+EXPERIMENT = Experiment(recovery, row, picture)

@@ -1,7 +1,7 @@
-"""The server of the `crash` experiment, with remedies at its clients or with a shorter queue.
+"""Whether the server of the crash experiment recovers after an outage: with each remedy.
 
-The clients are divided evenly among processes. The clients of a process share its budget and its
-circuit breaker.
+The remedies are at its clients, or a shorter accept queue. The clients are divided evenly among
+processes. The clients of a process share its budget and its circuit breaker.
 """
 
 from __future__ import annotations
@@ -53,11 +53,5 @@ def row(result: Crash) -> Cells:
 
 
 EXPERIMENT = CRASH._replace(
-    description="Whether the server of the crash experiment recovers after an outage: with each "
-    "remedy, and with accept queues of two lengths.",
-    model=partial(crash, clients_wait=REMEDIES),
-    row=row,
-    names=3,
-    seeds=3,
-    average=median,
+    model=partial(crash, clients_wait=REMEDIES), row=row, names=3, seeds=3, average=median
 )
