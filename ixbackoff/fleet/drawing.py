@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ..plotting.panels import Graph, Panel, Picture, draw
 from ..plotting.styles import THINGS, line_style
 
 __all__ = ["Graph", "Panel", "Picture", "draw"]
 Average: TypeAlias = Callable[[Sequence[float]], float]
-
-
-def style_of(name: str, number: int, points: int = 0) -> dict[str, Any]:
-    return line_style(THINGS.get(name, number), points)
 
 
 def by_second(
@@ -24,7 +20,7 @@ def by_second(
     Lines whose names are not in `THINGS` have the styles of the numbers `styles`.
     """
     return {
-        name: Graph(range(1, len(line) + 1), line, style_of(name, number, len(line)))
+        name: Graph(range(1, len(line) + 1), line, line_style(THINGS.get(name, number), len(line)))
         for (name, line), number in zip(lines.items(), styles, strict=False)
     }
 
@@ -35,7 +31,9 @@ def by_size(points: Iterable[tuple[str, float, float]]) -> dict[str, Graph]:
     for name, x, y in points:
         lines.setdefault(name, []).append((x, y))
     return {
-        name: Graph([x for x, _ in line], [y for _, y in line], style_of(name, number))
+        name: Graph(
+            [x for x, _ in line], [y for _, y in line], line_style(THINGS.get(name, number))
+        )
         for number, (name, line) in enumerate(lines.items())
     }
 
@@ -48,11 +46,8 @@ def grid(
 ) -> Picture:
     """Return a picture of counts of each second.
 
-    Args:
-        headline: the headline.
-        columns: for the title of each column and the name of each line, its values in each row.
-        rows: the scale of each row, by its label.
-        outage: the name and the span of the outage.
+    `columns` has the values of lines in each row, by the title of the column and the name of the
+    line; `rows` has the scale of each row, by its label.
     """
     panels = [
         [

@@ -120,8 +120,8 @@ def test_with_many_seeds_it_prints_how_its_numbers_vary(
     ]
     assert [line for line in out.splitlines() if line.startswith("3 seeds")] == heads
     least, middle, greatest = (
-        [float(word) for word in re.findall(r"(?<= )\d+(?:\.\d+)?(?!\S)", part)]
-        for part in re.split(r"3 seeds.*", re.sub(r"after \d+ s", "", out))[1:]
+        [float(word) for word in re.findall(r"(?<= )(?:inf|\d+(?:\.\d+)?)(?!\S)", part)]
+        for part in re.split(r"3 seeds.*", re.sub(r"after \d+ s", "", out.replace(" - ", " inf ")))[1:]
     )
     assert len(least) == len(middle) == len(greatest) > 1
     assert all(map(le, least, middle))

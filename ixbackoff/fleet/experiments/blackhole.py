@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
+from operator import attrgetter
 from typing import Annotated, NamedTuple
 
 from ixbackoff import Do, Now, attempt, do, first_of
@@ -39,16 +40,9 @@ KINDS: dict[str, ClientKind[Probe | FetchFile]] = kinds(
 
 class FilesRead(NamedTuple):
     kind: str
+    reads: int
+    abandoned: int  # the number of fetches and probes that exceeded their limits
     outcome: Outcome
-
-    @property
-    def reads(self) -> int:
-        return int(self.outcome.total(lambda second: second.well))
-
-    @property
-    def abandoned(self) -> int:
-        """The number of fetches and probes that exceeded their limits."""
-        return int(self.outcome.total(lambda second: second.late))
 
 
 def black_hole(
@@ -60,10 +54,12 @@ def black_hole(
 ) -> list[FilesRead]:
     model = servers or SingleThreaded()
     services = model.serves(FetchFile) | model.serves(Probe)
-    return [
-        FilesRead(kind, clients.simulated(services, readers, seconds, seed))
-        for kind, clients in KINDS.items()
-    ]
+    results: list[FilesRead] = []
+    for kind, clients in KINDS.items():
+        outcome = clients.simulated(services, readers, seconds, seed)
+        reads, late = (outcome.total(of) for of in (attrgetter("well"), attrgetter("late")))
+        results.append(FilesRead(kind, int(reads), int(late), outcome))
+    return results
 
 
 def row(result: FilesRead) -> Cells:
@@ -72,7 +68,8 @@ def row(result: FilesRead) -> Cells:
 
 def picture(results: Sequence[FilesRead]) -> Picture:
     reads = {
-        kind: [*accumulate(second.well for second in outcome.seconds)] for kind, outcome in results
+        result.kind: [*accumulate(second.well for second in result.outcome.seconds)]
+        for result in results
     }
     headline = "One of three servers never answers: who looks first reads most files"
     return Picture(headline, [[Panel("files that were read", by_second(reads))]], (10.0, 4.5))

@@ -10,19 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, NamedTuple
 
-from ixbackoff import (
-    N0,
-    N6,
-    CircuitBreaker,
-    Command,
-    Delay,
-    Exponential,
-    Now,
-    Program,
-    RetryBudget,
-    at,
-    do,
-)
+from ixbackoff import N6, CircuitBreaker, Command, Exponential, RetryBudget, at, do
 from ixbackoff.fleet import BoundedQueue, Metered, Outage, simulate
 from ixbackoff.schedules import Schedule
 
@@ -46,7 +34,7 @@ class Ask(Command[None]):
     __slots__ = ()
 
 
-ASKING: Program[N6, N0, None, Ask | Now | Delay] = at(N6).retry(do(Ask()).limit(LIMIT))
+ASKING = at(N6).retry(do(Ask()).limit(LIMIT))
 
 
 class Protection(NamedTuple):

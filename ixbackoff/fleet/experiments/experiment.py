@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from inspect import signature
-from itertools import groupby
 from math import inf, isinf
-from operator import itemgetter
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, Generic, NamedTuple, TypeAlias, TypeVar, get_origin
@@ -126,7 +124,7 @@ def averaged(tables: Sequence[Sequence[Cells]], average: Average) -> list[Cells]
             number = average([inf if one.number is None else one.number for one in some])
             return first._replace(number=None if isinf(number) else number)
         if isinstance(first, int | float):
-            return average(some)
+            return average(some) if isinstance(first, float) else Shown(average(some))
         common, count = Counter(some).most_common(1)[0]
         return first if count == len(some) else f"{common}, {count} of {len(some)}"
 
@@ -168,24 +166,27 @@ def aligned(rows: Sequence[Cells]) -> str:
     waits  least  most
     full       7   9.5
     """
-    groups: list[tuple[str, int]] = []  # of each column, with its width
-    columns: list[list[str]] = []
-    for head in in_groups(rows[0] if rows else ()):
-        group, _, name = head.rpartition(" | ")
-        cells = [text(row[head]) for row in rows]
-        width = max(map(len, [name, *cells]))
-        justify = str.rjust if all(map(is_number, cells)) else str.ljust
-        groups.append((group, width))
-        columns.append([justify(cell, width) for cell in [name, *cells]])
-    lines = ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
-    above = line_of_groups(groups)
-    return "\n".join([above, *lines] if above else lines)
+    blocks: list[list[str]] = []
+    groups = grouped(rows[0] if rows else (), lambda head: head.rpartition(" | ")[0] or head)
+    for group, heads in groups.items():
+        columns = [
+            justified([head.rpartition(" | ")[2], *(text(row[head]) for row in rows)])
+            for head in heads
+        ]
+        lines = ["  ".join(line) for line in zip(*columns, strict=True)]
+        above = group if group not in heads else ""
+        width = max(len(above), len(lines[0]))
+        start = " " * ((width - len(above)) // 2)
+        blocks.append([line.ljust(width) for line in (start + above, *lines)])
+    table = ["  ".join(line).rstrip() for line in zip(*blocks, strict=True)]
+    return "\n".join(table if any(table[:1]) else table[1:])
 
 
-def in_groups(heads: Iterable[str]) -> list[str]:
-    """Return headings with those of a group together."""
-    groups = grouped(heads, lambda head: head.rpartition(" | ")[0] or head)
-    return [head for group in groups.values() for head in group]
+def justified(cells: Sequence[str]) -> list[str]:
+    """Return the cells of a column, below its heading, with the same width."""
+    width = max(map(len, cells))
+    justify = str.rjust if all(map(is_number, cells[1:])) else str.ljust
+    return [justify(cell, width) for cell in cells]
 
 
 def text(cell: object) -> str:
@@ -195,18 +196,6 @@ def text(cell: object) -> str:
     if isinstance(cell, bool):
         return "yes" if cell else "no"
     return f"{cell:.1f}" if isinstance(cell, float) else f"{cell}"
-
-
-def line_of_groups(groups: Iterable[tuple[str, int]]) -> str:
-    """Return the line of the groups' names, each at the middle of its columns."""
-    line, place = "", 0
-    for group, columns in groupby(groups, itemgetter(0)):
-        whole = sum(width + 2 for _, width in columns)
-        if group:
-            start = max(place + (whole - 2 - len(group)) // 2, len(line) + 2 if line else 0)
-            line = line.ljust(start) + group
-        place += whole
-    return line
 
 
 def is_number(cell: str) -> bool:

@@ -176,17 +176,11 @@ def picture(results: Sequence[Comparison]) -> Picture:
     label, x = "noticed after, in lengths of the outage", "length of the outage, s"
     panels: list[Panel] = []
     for title, some in zip(FORMULAS, zip(*results, strict=True), strict=True):
-        times = [
-            {"bound": one.formula.bound(one.outage), "last client": one.last, "median": one.median}
-            for one in some
-        ]
-        lines = by_size(
-            (name, one.outage, time / one.outage)
-            for one, named in zip(some, times, strict=True)
-            for name, time in named.items()
-            if name != "median" or one.formula.spread > 1  # the others notice all at once
-        )
-        for name in {*lines} - {"bound"}:
+        bounds = [("bound", one.outage, one.formula.bound(one.outage)) for one in some]
+        lasts = [("last client", one.outage, one.last) for one in some]
+        medians = [("median", one.outage, one.median) for one in some]
+        lines = by_size((name, x, y / x) for name, x, y in (*bounds, *lasts, *medians))
+        for name in "last client", "median":
             lines[name] = lines[name]._replace(style={**lines[name].style, "linestyle": ""})
         panels.append(Panel(label, lines, x, title, x_scale="log", limits=(0.9, 6)))
     headline = "How late the end of an outage is noticed: a maximum M bounds it"
