@@ -23,6 +23,7 @@ from ixbackoff.fleet.experiments.experiment import (
     aligned,
     averaged,
     load,
+    text,
 )
 from ixbackoff.fleet.fleet_command import EXPERIMENTS
 from ixbackoff.fleet.fleet_command import main as fleet
@@ -121,7 +122,9 @@ def test_with_many_seeds_it_prints_how_its_numbers_vary(
     assert [line for line in out.splitlines() if line.startswith("3 seeds")] == heads
     least, middle, greatest = (
         [float(word) for word in re.findall(r"(?<= )(?:inf|\d+(?:\.\d+)?)(?!\S)", part)]
-        for part in re.split(r"3 seeds.*", re.sub(r"after \d+ s", "", out.replace(" - ", " inf ")))[1:]
+        for part in re.split(r"3 seeds.*", re.sub(r"after \d+ s", "", out.replace(" - ", " inf ")))[
+            1:
+        ]
     )
     assert len(least) == len(middle) == len(greatest) > 1
     assert all(map(le, least, middle))
@@ -145,6 +148,7 @@ def test_a_table_of_many_seeds_has_averages_and_counts() -> None:
         [{"waits": "full", "calls": Shown(calls), "rate": rate, "back": rate > 2, "end": end}]
         for calls, rate, end in ((10, 1.0, "up"), (20, 2.5, "down"), (60, 4.0, "down"))
     ]
+    assert text(averaged([[{"queue": 128}]] * 2, fmean)[0]["queue"]) == "128"
     assert averaged(tables, fmean) == [
         {
             "waits": "full",
