@@ -41,7 +41,7 @@ class Picture(NamedTuple):
     headline: str
     panels: Sequence[Sequence[Panel]]  # its panels, row by row
     inches: tuple[float, float] = (10.0, 4.5)
-    shared: bool = False  # whether panels share axes: all their x, those of a row their y
+    shared: bool = False  # whether all panels share their x axis, and those of a row their y axis
 
 
 def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
