@@ -45,7 +45,7 @@ class Scope:
     timed: bool = False  # whether the time is part of each state: a program has asked for it
     changes: tuple[Occurrence, ...] = ()
     durable: bool = False
-    recorder: Recorder | None = None  # of the cells, if not all orders are tried
+    recorder: Recorder | None = None  # of touched cells; `None` to try all orders
     interned: dict[object, tuple[Option, ...]] = field(
         default_factory=dict[object, tuple[Option, ...]]
     )
