@@ -1,0 +1,301 @@
+"""SimPy's side of the fleets that are measured: the same clients, service and rules, as processes.
+
+Clients are nested generators. A limit is `answer | timeout`, once for the whole effect or run.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator
+from importlib import import_module
+from random import Random
+from typing import Any, TypeAlias
+
+from ixbackoff import Exponential
+from ixbackoff.fleet.simulator import simulating
+
+THINK, TAKES, SHARE, LIMIT, WITHIN = 10.0, 0.1, 0.3, 2.0, 60.0
+TRIES = 21
+WAITS = Exponential(1.0, 2.0, cap=30.0)
+SPREAD = 2.0
+SECONDS = [WAITS.seconds(k) for k in range(TRIES)]
+OPENED_FOR, SPREAD_OVER, GOLDEN = 5.0, 2.0, 0.618033988749895
+LINE = 5.0
+
+Process: TypeAlias = Generator[Any, Any, None]
+Effect: TypeAlias = Callable[[Any, Random], Process]
+
+
+def asked(environment: Any, random: Random) -> Process:
+    yield environment.timeout(TAKES)
+    if random.random() < SHARE:
+        raise ConnectionError
+
+
+def asked_both(environment: Any, random: Random) -> Process:
+    yield from asked(environment, random)
+    yield from asked(environment, random)
+
+
+def asked_deep(environment: Any, random: Random) -> Process:
+    yield from asked(environment, random)
+    yield from asked_deeper(environment, random)
+
+
+def asked_deeper(environment: Any, random: Random) -> Process:
+    yield from asked(environment, random)
+    yield from asked_both(environment, random)
+
+
+def asked_first(environment: Any, random: Random) -> Process:
+    begin = random.randrange(2)
+    for turn in range(begin, begin + 2):
+        try:
+            yield from (asked, asked)[turn % 2](environment, random)
+        except ConnectionError:
+            if turn > begin:
+                raise
+        else:
+            return
+
+
+def asked_together(environment: Any, random: Random) -> Process:
+    some = [environment.process(asked(environment, random)) for _ in range(3)]
+    for process in some:
+        process.defused = True  # the second failure of an `all_of` ends the simulation otherwise
+    try:
+        yield environment.all_of(some)
+    except ConnectionError:
+        for process in some:
+            if process.is_alive:
+                process.interrupt()
+        raise
+
+
+def asked_in_time(environment: Any, random: Random, late: Any) -> Process:
+    answer = environment.timeout(TAKES)
+    yield answer | late
+    if not answer.processed:
+        raise TimeoutError
+    if random.random() < SHARE:
+        raise ConnectionError
+
+
+def asked_limited(environment: Any, random: Random) -> Process:
+    yield from asked_in_time(environment, random, environment.timeout(LIMIT))
+
+
+def asked_both_in_time(environment: Any, random: Random) -> Process:
+    late = environment.timeout(LIMIT)
+    yield from both_in_time(environment, random, late)
+
+
+def both_in_time(environment: Any, random: Random, late: Any) -> Process:
+    yield from asked_in_time(environment, random, late)
+    yield from asked_in_time(environment, random, late)
+
+
+def asked_both_limited(environment: Any, random: Random) -> Process:
+    yield from asked_limited(environment, random)
+    yield from asked_limited(environment, random)
+
+
+class Bucket:
+    """The rule of `RetryBudget(capacity)`."""
+
+    def __init__(self, capacity: float) -> None:
+        self.left = self.capacity = capacity
+
+    def pay(self) -> bool:
+        if self.left < 1:
+            return False
+        self.left -= 1
+        return True
+
+    def succeed(self, retried: bool) -> None:
+        self.left = min(self.left + (1 if retried else 0.1), self.capacity)
+
+
+class Refused(Exception):
+    """A try that is refused, and not retried for so many seconds."""
+
+
+class Circuit:
+    """The rule of `CircuitBreaker(failures=..., within=10, open_for=5)`."""
+
+    def __init__(self, failures: int) -> None:
+        self.failed = deque[float](maxlen=failures)
+        self.until: float | None = None
+        self.probing = False
+        self.refused = 0
+
+    def admit(self, now: float) -> bool:
+        """Return whether the try is the probe."""
+        if self.until is None:
+            return False
+        left = self.until - now
+        if left > 1e-6:
+            if self.probing:
+                left += OPENED_FOR * SPREAD_OVER * (self.refused * GOLDEN % 1.0)
+                self.refused += 1
+            raise Refused(left)
+        self.until = now + OPENED_FOR
+        self.probing, self.refused = True, 0
+        return True
+
+    def fail(self, probe: bool, now: float) -> None:
+        failed = self.failed
+        if self.until is None:
+            failed.append(now)
+            if len(failed) < (failed.maxlen or 0) or now - failed[0] > 10:
+                return
+        elif not probe:
+            return
+        self.until, self.probing = now + OPENED_FOR, False
+        failed.clear()
+
+    def succeed(self, probe: bool) -> None:
+        if probe:
+            self.until, self.probing = None, False
+            self.failed.clear()
+
+
+class Turns:
+    """The rule of `Limiter(tries, line=5)`: a pause after `Refused`, else a turn each."""
+
+    def __init__(self, tries: float) -> None:
+        self.each = 1 / tries
+        self.next = self.opens = 0.0
+
+    def enter(self, now: float, came: float) -> float:
+        turn = max(self.next, self.opens, now)
+        if turn - came > LINE:
+            raise Refused(turn - now)
+        self.next = turn + self.each
+        return turn
+
+    def hear(self, failure: Exception | None, now: float) -> None:
+        if isinstance(failure, Refused):
+            self.opens = max(self.opens, now + failure.args[0])
+
+
+def asked_in_line(environment: Any, random: Random, turns: Turns) -> Process:
+    came = environment.now
+    turn = turns.enter(came, came)
+    while turn > environment.now:
+        yield environment.timeout(turn - environment.now)
+        if turn < turns.opens:
+            turn = turns.enter(environment.now, came)
+    try:
+        yield from asked(environment, random)
+    except (ConnectionError, Refused) as failure:
+        turns.hear(failure, environment.now)
+        raise
+    turns.hear(None, environment.now)
+
+
+def commanding(environment: Any, random: Random) -> Process:
+    while True:
+        yield environment.timeout(random.expovariate(1 / THINK))
+        for k in range(TRIES):
+            yield environment.timeout(TAKES)
+            if random.random() >= SHARE or k == TRIES - 1:
+                break
+            yield environment.timeout(SECONDS[k] * random.uniform(1.0, SPREAD))
+
+
+def trying(environment: Any, random: Random, effect: Effect) -> Process:
+    while True:
+        yield environment.timeout(random.expovariate(1 / THINK))
+        for k in range(TRIES):
+            try:
+                yield from effect(environment, random)
+            except (ConnectionError, TimeoutError):
+                if k == TRIES - 1:
+                    break
+            else:
+                break
+            yield environment.timeout(SECONDS[k] * random.uniform(1.0, SPREAD))
+
+
+def paying(environment: Any, random: Random, bucket: Bucket) -> Process:
+    while True:
+        yield environment.timeout(random.expovariate(1 / THINK))
+        for k in range(TRIES):
+            yield environment.timeout(TAKES)
+            if random.random() >= SHARE:
+                bucket.succeed(retried=k > 0)
+                break
+            if k == TRIES - 1 or not bucket.pay():
+                break
+            yield environment.timeout(SECONDS[k] * random.uniform(1.0, SPREAD))
+
+
+def breaking(environment: Any, random: Random, circuit: Circuit) -> Process:
+    while True:
+        yield environment.timeout(random.expovariate(1 / THINK))
+        shortest = 0.0
+        for k in range(TRIES):
+            least = shortest
+            try:
+                probe = circuit.admit(environment.now)
+            except Refused as refusal:
+                least = max(least, refusal.args[0])
+            else:
+                yield environment.timeout(TAKES)
+                if random.random() >= SHARE:
+                    circuit.succeed(probe)
+                    break
+                circuit.fail(probe, environment.now)
+            if k == TRIES - 1:
+                break
+            shortest = max(SECONDS[k] * random.uniform(1.0, SPREAD), least)
+            yield environment.timeout(shortest)
+
+
+def in_line(environment: Any, random: Random, turns: Turns) -> Process:
+    while True:
+        yield environment.timeout(random.expovariate(1 / THINK))
+        shortest = 0.0
+        for k in range(TRIES):
+            least = shortest
+            try:
+                yield from asked_in_line(environment, random, turns)
+            except Refused as refusal:
+                least = max(least, refusal.args[0])
+            except ConnectionError:
+                pass
+            else:
+                break
+            if k == TRIES - 1:
+                break
+            shortest = max(SECONDS[k] * random.uniform(1.0, SPREAD), least)
+            yield environment.timeout(shortest)
+
+
+def within(environment: Any, random: Random, effect: Callable[..., Process]) -> Process:
+    while True:
+        yield environment.timeout(random.expovariate(1 / THINK))
+        deadline, late = environment.now + WITHIN, environment.timeout(WITHIN)
+        for k in range(TRIES):
+            try:
+                yield from effect(environment, random, late)
+            except ConnectionError:
+                pass
+            except TimeoutError:
+                break
+            else:
+                break
+            seconds = SECONDS[k] * random.uniform(1.0, SPREAD)
+            if k == TRIES - 1 or environment.now + seconds >= deadline:
+                break
+            yield environment.timeout(seconds)
+
+
+def begun(process: Callable[..., Process], given: Any, clients: int) -> Any:
+    environment, random = import_module("simpy").Environment(), Random(0)  # noqa: S311
+    more = () if given is None else (given,)
+    with simulating():
+        for _ in range(clients):
+            environment.process(process(environment, random, *more))
+    return environment
