@@ -108,7 +108,8 @@ class Left:
         return late
 
 
-LATE = NOTE + " not tried again: a wait of {:g} s would end after the deadline of the run around it"
+NOT_AGAIN = f"{NOTE} not tried again:"
+LATE = NOT_AGAIN + " a wait of {:g} s would end after the deadline of the run around it"
 LEFT: ContextVar[Left | None] = ContextVar("ixbackoff_left", default=None)
 
 
@@ -262,17 +263,24 @@ def wait_in_time(wait: Any, limit: Limit) -> Stream:
         del wait
 
 
+def late_wait(wait: float, left: float, seconds: float) -> str:
+    """Return why a wait leaves no time for another try; "" if it leaves some."""
+    if wait < left:
+        return ""
+    return f"a wait of {wait:g} s would end after the deadline of {seconds:g} s"
+
+
 def check_wait(wait: Any, left: float, seconds: float) -> None:
     """Raise the last failure, or after a success `DeadlineExceeded`, in place of a late wait."""
     failure: Exception | None = wait.failure
-    if wait.seconds < left or (failure is None and wait.seconds == left):
+    late = late_wait(wait.seconds, left, seconds)
+    if not late or (failure is None and wait.seconds == left):
         return
-    why = f"a wait of {wait.seconds:g} s would end after the deadline of {seconds:g} s"
     wait.refuse("no time left")
     if failure is None:
-        raise DeadlineExceeded(f"not done within {seconds:g} s: {why}")
+        raise DeadlineExceeded(f"not done within {seconds:g} s: {late}")
     try:
-        add_note(failure, f"{NOTE} not tried again: {why}")
+        add_note(failure, f"{NOT_AGAIN} {late}")
         raise failure
     finally:
         del failure, wait

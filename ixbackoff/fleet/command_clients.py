@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from .._limits.deadlines import Expired, check_in_time, seconds_left
 from .._meaning.chains import Ladder
 from .._running.traces import Performed
-from .._words.failures import DeadlineExceeded
+from .._words.verdicts import is_transient
 from ..schedules.timings import After, Timing
 from .environment import Done, Environment, Running
+from .guards import Guards
+from .performers import ASKING, Asking
 from .retries import Retrying, Tried
 from .services.service import Request, Serving
 
@@ -30,21 +33,19 @@ class CommandRetrying(Retrying):
         self.command: Final[Any] = tried.command
         self.limit: Final = tried.limit
         self.tally: Final = environment.tally
-        self.count_failure: Final = environment.count_failure
-        self.serving: Final = serving
         self.ask: Final = serving.ask
 
-    def client(self, number: int) -> Running:
-        return CommandClient(self, number)
+    def client(self, number: int, guards: Guards | None) -> Running:
+        return CommandClient(self, number, guards)
 
 
-class CommandClient:
+class CommandClient(Asking):
     """A client that retries a command; its attributes are those of `Trying`."""
 
-    def __init__(self, shared: CommandRetrying, number: int) -> None:
-        self._shared = shared
-        self._asking = False  # whether a call of `ask` is active: see ASKING in performers
-        self._arrived: tuple[Any, Exception | None] | None = None
+    def __init__(self, shared: CommandRetrying, number: int, guards: Guards | None) -> None:
+        self.shared = shared
+        self.guards = guards
+        self._arrived: Any = None  # as in `TaskPerformer`
         self.number = number
         self.begun = 0.0
         self.after: After | None = None
@@ -52,61 +53,68 @@ class CommandClient:
         self.shortest = 0.0
         self.log = shared.log()
 
+    @property
+    def _environment(self) -> Environment:  # type: ignore[override]
+        return self.shared.environment
+
     def begin(self) -> None:
-        shared = self._shared
+        shared, guards = self.shared, self.guards
         events, limit = shared.events, shared.limit
-        if self.log is not None:
-            self.log.end_wait()
+        now, left = events.now, limit
+        if guards is None:
+            if self.log is not None:
+                self.log.end_wait()
+            self.begun = now
+        elif not guards.admit(self):
+            return
+        elif guards.limit is not None:
+            try:
+                left = seconds_left(shared.command, (guards.limit,), now)
+            except Expired as error:
+                shared.end_try(self, None, error)
+                return
         shared.tally.asked += 1
-        self.begun = now = events.now
-        self._asking = True
-        request = Request(shared.command, self.number, now, limit, self)
+        self._arrived = ASKING
+        request = Request(shared.command, self.number, now, left, self)
         if limit is not None:
-            events.after(limit, self._expired, request)
+            events.after(limit, self.exceeded, (request, limit))
+        elif left is not None:
+            events.after(left, self.expired, request)
         shared.ask(request)
-        self._asking = False
-        if self._arrived is not None:
-            (value, failure), self._arrived = self._arrived, None
-            self._end_try(value, failure)
+        arrived, self._arrived = self._arrived, None
+        if arrived is not ASKING:
+            shared.end_try(self, *arrived)
 
     def close(self) -> None:
-        """Do nothing: no generator is open."""
+        if self.guards is not None:
+            self.guards.drop(self.shared.events.now)
 
-    def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
-        shared = self._shared
+    def settled(
+        self,
+        request: Request,
+        value: Any,
+        failure: Exception | None,
+        instead: Exception | None = None,
+    ) -> None:
+        shared, guards, raised = self.shared, self.guards, instead or failure
         tally = shared.tally
+        now = shared.events.now
+        if shared.trace is not None:
+            line = Performed(request.begun, shared.command, value, failure, self.number)
+            shared.trace.append(line)
         if failure is None:
             tally.answered += 1
-            tally.latency += shared.events.now - request.begun
+            tally.latency += now - request.begun
         else:
-            shared.count_failure(failure)
-        if self._asking:
-            self._arrived = value, failure
-        else:
-            self._end_try(value, failure)
-
-    def _end_try(self, value: Any, failure: Exception | None) -> None:
-        shared = self._shared
-        if self.log is not None:
-            self._record(value, failure)
-        elif failure is None and self.after is None:
+            shared.environment.count_failure(failure)
+            if guards is not None and guards.limit is not None and is_transient(failure):
+                try:
+                    check_in_time(request.command, (guards.limit,), request.begun, now, failure)
+                except Expired as error:
+                    raised = error
+        if self._arrived is not None:
+            self._arrived = value, raised
+        elif raised is None and self.after is None and guards is None and self.log is None:
             shared.done(self, value, None)
-            return
-        shared.end_try(self, value, failure)
-
-    def _expired(self, request: Request) -> None:
-        if not request.over:
-            request.over = True
-            shared = self._shared
-            shared.serving.abandoned(request)
-            late = TimeoutError(f"no answer arrived within {shared.limit:g} s")
-            shared.count_failure(late)
-            self._record(None, late)
-            where = f" ({shared.command.__class__.__name__} was running)"
-            exceeded = DeadlineExceeded(f"not done within {shared.limit:g} s{where}")
-            shared.end_try(self, None, exceeded)
-
-    def _record(self, answer: Any, failure: Exception | None) -> None:
-        trace = self._shared.trace
-        if trace is not None:
-            trace.append(Performed(self.begun, self._shared.command, answer, failure, self.number))
+        else:
+            shared.end_try(self, value, raised)

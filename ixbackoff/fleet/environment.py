@@ -6,8 +6,11 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
 from .._limits.budgets import RetryBudget
+from .._limits.deadlines import Limit
 from .._limits.limiters import Turns
 from .._meaning.chains import Ladder
+from .._meaning.machine import Task
+from .._meaning.runs import InAttempt
 from .._running.traces import Performed
 from .._words.commands import Command, Handlers, Interpreter, Misuse
 from .._words.rungs import name_of
@@ -33,6 +36,16 @@ Done: TypeAlias = Callable[[Any, Any, BaseException | None], None]
 """A function that is called at the end of a run: with the client, the value and the failure."""
 
 
+class Inside(InAttempt):
+    """The state of a client's attempts; `callers` are the tasks that wait for inner ones."""
+
+    __slots__ = ("callers",)
+
+    def __init__(self, limits: list[Limit]) -> None:
+        super().__init__(limits)
+        self.callers: list[Task] = []
+
+
 class Environment:
     """The state that all clients share."""
 
@@ -50,6 +63,11 @@ class Environment:
         self.tally = Tally()
         self.from_start = from_start
         self.trace = trace
+        self.unused: list[Inside] = []
+
+    def inside(self) -> Inside:
+        """Return a state for attempts: one that is not used any more, or a new one."""
+        return self.unused.pop() if self.unused else Inside([])
 
     def find(self, kind: type) -> Serving | None:
         """Return the service of `kind` or of its nearest base class; `None` for a handler.

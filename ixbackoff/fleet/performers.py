@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from math import inf
 from typing import Any
 
-from .._limits.deadlines import LEFT, Expired, Left, Limit
+from .._limits.deadlines import LEFT, Expired, Limit, check_in_time, clean_up, seconds_left
 from .._meaning.chains import Chain
 from .._meaning.machine import Enter, Perform, Task, close
-from .._meaning.runs import InAttempt
 from .._running.together import Aborted
 from .._running.traces import Performed
 from .._words.commands import Command, Misuse, raisable
+from .._words.failures import DeadlineExceeded
+from .._words.verdicts import is_transient
 from .._words.vocabulary import CLOCK, LINE, Delay, Together
-from .environment import Environment
+from .environment import Environment, Inside
+from .retries import limited_command, task_of
 from .services.service import Request, Serving
 
 # A service may answer before its `ask` returns. If `settled` then resumed the task, a service that
@@ -23,16 +26,6 @@ from .services.service import Request, Serving
 # result will arrive as an event.
 ASKING: Any = object()
 """The value of `_arrived` while a command is issued."""
-
-
-class Inside(InAttempt):
-    """The state of a client's attempts; `callers` are the tasks that wait for inner ones."""
-
-    __slots__ = ("callers",)
-
-    def __init__(self, limits: list[Limit]) -> None:
-        super().__init__(limits)
-        self.callers: list[Task] = []
 
 
 NOT_YET = Inside([])
@@ -47,40 +40,89 @@ class Branches(ABC):
         """Begin all effects."""
 
     @abstractmethod
+    def end(self, failure: BaseException) -> None:
+        """End all effects, and let the command fail with `failure`."""
+
+    @abstractmethod
     def close(self) -> None:
         """Close all effects."""
 
 
-class TaskPerformer(ABC):
+class Asking(ABC):
+    """A sender of requests, which abandons them when their time is over."""
+
+    _environment: Environment
+
+    @abstractmethod
+    def settled(
+        self,
+        request: Request,
+        value: Any,
+        failure: Exception | None,
+        instead: Exception | None = None,
+    ) -> None:
+        """Take the result of `request`; `instead` is the failure to go on with, if it differs."""
+
+    def abandon(self, request: Request) -> None:
+        request.over = True
+        self._environment.services[request.command.__class__].abandoned(request)
+
+    def expired(self, request: Request) -> None:
+        """End a request whose time is over, if it still runs."""
+        if not request.over:
+            self.abandon(request)
+            self.settled(request, None, no_answer(request.limit))
+
+    def exceeded(self, limited: tuple[Request, float]) -> None:
+        """End a request whose own limit of so many seconds is over, if it still runs."""
+        request, seconds = limited
+        if not request.over:
+            self.abandon(request)
+            where = f" ({request.command.__class__.__name__} was running)"
+            made = DeadlineExceeded(f"not done within {seconds:g} s{where}")
+            made.__cause__ = late = no_answer(request.limit)
+            self.settled(request, None, late, made)
+
+
+def no_answer(seconds: float | None) -> TimeoutError:
+    return TimeoutError(f"no answer arrived within {seconds:g} s")
+
+
+class TaskPerformer(Asking):
     """A client, or a branch of one, which performs a task and its inner tasks.
 
     It works like the machine, except that a command may be answered at a later event.
     """
 
-    def __init__(self, environment: Environment, number: int, inside: Inside = NOT_YET) -> None:
+    def __init__(self, environment: Environment, number: int) -> None:
         self._environment = environment
         self._task: Task | None = None
-        self._inside = inside
+        self._inside = NOT_YET
         self._arrived: Any = None  # ASKING, or a pair: the answer and the failure
         self._waits_for: Request | Branches | Performed | None = None
         self.begun = 0.0  # the start of the current try, or, in a wait, of the last try
         self.number = number
 
     @abstractmethod
-    def seconds_left(self, command: Command[Any]) -> float | None:
-        """Return the seconds left for `command`, or `None`; raise Expired if there are none."""
-
-    @abstractmethod
-    def branches(self, command: Together) -> Branches:
-        """Return the concurrent effects of `command`."""
-
-    @abstractmethod
-    def entered(self, attempt: Chain) -> Task:
-        """Return the task of an attempt inside another one."""
-
-    @abstractmethod
     def ended(self, value: Any, failure: BaseException | None) -> None:
         """Take the result of the task."""
+
+    @abstractmethod
+    def branches(self, command: Together, left: float | None) -> Branches:
+        """Return the concurrent effects of `command`, which have so many seconds."""
+
+    def entered(self, attempt: Chain) -> Task | None:
+        """Return the task of an attempt inside another one; `None` if it is one request."""
+        environment, inside = self._environment, self._inside
+        if not inside.limits and (found := limited_command(attempt)) is not None:
+            command, seconds = found
+            serving = environment.find(command.__class__)
+            if serving is not None:
+                self._ask(command, serving, seconds, own=True)
+                return None
+        if inside is NOT_YET:
+            inside = self._inside = environment.inside()
+        return task_of(attempt, inside)
 
     def wait(self, wait: Any) -> None:
         """Begin to stand in line; only programs have other waits."""
@@ -97,14 +139,29 @@ class TaskPerformer(ABC):
                 self._environment.trace.append(line)
             self.resume(None)
 
-    def limited(
-        self,
-        command: Command[Any],  # noqa: ARG002
-        begun: float,  # noqa: ARG002
-        failure: BaseException,
-    ) -> BaseException:
-        """Return the exception to throw into the task after a command with a limit has failed."""
-        return failure
+    def expire(self, error: Expired) -> None:
+        """Mark the parts that `error` interrupts."""
+        clean_up(self._inside.limits, error)
+
+    def limits(self) -> list[Limit]:
+        """Return the limits that still apply: all but those whose cleanup is running."""
+        return [limit for limit in self._inside.limits if not limit.ending]
+
+    def seconds_left(self, command: Command[Any]) -> float | None:
+        """Return the seconds left for `command`, or `None`; raise Expired if there are none."""
+        limits = self.limits()
+        left = inf
+        if limits:
+            try:
+                left = seconds_left(command, limits, self._environment.events.now)
+            except Expired as error:
+                self.expire(error)
+                raise
+        around = LEFT.get()
+        if around is not None:  # of a stream inside, such as that of a resumed attempt
+            LEFT.set(None)  # for this command only
+            left = min(left, around.seconds)
+        return None if left == inf else left
 
     def record(
         self, command: Command[Any], begun: float, value: Any, failure: BaseException | None
@@ -117,9 +174,20 @@ class TaskPerformer(ABC):
             or isinstance(failure, Expired)  # the command was not issued
         ):
             trace.append(Performed(begun, command, value, failure, self.number))
-        if failure is not None and self._inside.limits:
-            return self.limited(command, begun, failure)
-        return failure if failure is None else raisable(failure)
+        if failure is None:
+            return None
+        limits = self._inside.limits
+        if limits and not isinstance(failure, Expired):
+            if not isinstance(failure, Exception):
+                clean_up(limits, failure)
+            elif is_transient(failure):
+                now = self._environment.events.now
+                try:
+                    check_in_time(command, self.limits(), begun, now, failure)
+                except Expired as error:
+                    self.expire(error)
+                    return error
+        return raisable(failure)
 
     def close(self) -> None:
         task, waits_for = self._task, self._waits_for
@@ -128,6 +196,21 @@ class TaskPerformer(ABC):
             waits_for.close()
         if task is not None:
             close(task, self._inside.callers)
+
+    def end(self, failure: BaseException) -> None:
+        """Let the current command fail with `failure`."""
+        waits_for = self._waits_for
+        self._waits_for = None
+        if isinstance(waits_for, Branches):
+            waits_for.end(failure)
+        elif isinstance(waits_for, Performed):  # it stands in line
+            clean_up(self._inside.limits, failure)
+            self.resume(None, failure)
+        elif waits_for is not None and not waits_for.over:
+            self.abandon(waits_for)
+            self.arrived(waits_for.command, waits_for.begun, None, failure)
+        else:  # the command is just being issued
+            self._arrived = None, failure
 
     def resume(self, value: Any, failure: BaseException | None = None) -> None:
         """Send an answer or throw a failure, and continue until a command takes virtual time."""
@@ -155,17 +238,25 @@ class TaskPerformer(ABC):
                         if command is CLOCK:
                             value, failure = environment.events.now, None
                             continue
-                        if kind is Enter or kind is Perform:
-                            inner = command.task if kind is Enter else self.entered(command.chain)
+                        if kind is Enter:
                             self._inside.callers.append(task)
-                            task, value, failure = inner, None, None
+                            task, value, failure = command.task, None, None
                             self._task = task
                             continue
                         if kind is Delay:
                             self.wait(command)
                             return
                         self._arrived = ASKING
-                        self._perform(command)
+                        if kind is Perform:
+                            inner = self.entered(command.chain)
+                            if inner is not None:
+                                self._arrived = None
+                                self._inside.callers.append(task)
+                                task, value, failure = inner, None, None
+                                self._task = task
+                                continue
+                        else:
+                            self._perform(command)
                     elif self._inside.limits:
                         self._arrived = ASKING
                         self.ask_in_time(command, serving)
@@ -173,14 +264,14 @@ class TaskPerformer(ABC):
                         self._arrived = ASKING
                         environment.tally.asked += 1
                         now = environment.events.now
-                        serving.ask(Request(command, self.number, now, None, self))
+                        request = self._waits_for = Request(command, self.number, now, None, self)
+                        serving.ask(request)
                     if self._arrived is ASKING:
                         self._arrived = None
                         return
                     value, failure = self._arrived
                     self._arrived = None
-                    if failure is not None or environment.trace is not None:
-                        failure = self.record(command, environment.events.now, value, failure)
+            self._waits_for = None
             self.ended(value, failure)
         finally:
             failure = None  # break the cycle of exception, traceback and this frame
@@ -188,13 +279,20 @@ class TaskPerformer(ABC):
     def arrived(
         self, command: Command[Any], begun: float, value: Any, failure: BaseException | None
     ) -> None:
-        self._waits_for = None
+        """Take the result of a command, and continue, or let `resume` continue."""
+        failure = self.record(command, begun, value, failure)
         if self._arrived is not None:
             self._arrived = value, failure
         else:
-            self.resume(value, self.record(command, begun, value, failure))
+            self.resume(value, failure)
 
-    def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
+    def settled(
+        self,
+        request: Request,
+        value: Any,
+        failure: Exception | None,
+        instead: Exception | None = None,
+    ) -> None:
         environment = self._environment
         if failure is None:
             tally = environment.tally
@@ -202,16 +300,18 @@ class TaskPerformer(ABC):
             tally.latency += environment.events.now - request.begun
         else:
             environment.count_failure(failure)
+        raised: BaseException | None = failure
+        if failure is not None or environment.trace is not None:
+            raised = self.record(request.command, request.begun, value, failure)
         if self._arrived is not None:
-            self._arrived = value, failure
-        elif failure is None and environment.trace is None:
-            self.resume(value, None)
+            self._arrived = value, instead or raised
         else:
-            self.resume(value, self.record(request.command, request.begun, value, failure))
+            self.resume(value, instead or raised)
 
     def _perform(self, command: Any) -> None:
         """Perform a command of a kind that has no service, or whose service is not known yet."""
         environment, kind = self._environment, command.__class__
+        now = environment.events.now
         try:
             left = self.seconds_left(command)
         except Expired as error:
@@ -219,26 +319,27 @@ class TaskPerformer(ABC):
             return
         if kind not in environment.handlers:
             if isinstance(command, Together):
-                self._join(command, left)
+                branches = self._waits_for = self.branches(command, left)
+                branches.begin()
                 return
             serving = environment.find(kind)
             if serving is not None:
                 self._ask(command, serving, left)
                 return
+        answer: Any = None
+        failure: Exception | None = None
         try:
             answer = environment.handlers[kind](command)
         except Exception as error:
-            self._arrived = None, error
-        else:
-            self._arrived = answer, None
-
-    def _join(self, command: Together, left: float | None) -> None:
-        LEFT.set(None if left is None else Left(left))
-        branches = self._waits_for = self.branches(command)
-        LEFT.set(None)
-        branches.begin()
+            failure = error
+        self.arrived(command, now, answer, failure)
 
     def ask_in_time(self, command: Command[Any], serving: Serving) -> None:
+        limits, now = self._inside.limits, self._environment.events.now
+        limit = limits[0]
+        if len(limits) == 1 and now < limit.deadline < inf and not limit.ending:
+            self._ask(command, serving, limit.deadline - now)
+            return
         try:
             left = self.seconds_left(command)
         except Expired as error:
@@ -246,22 +347,18 @@ class TaskPerformer(ABC):
         else:
             self._ask(command, serving, left)
 
-    def _ask(self, command: Command[Any], serving: Serving, left: float | None) -> None:
+    def _ask(
+        self, command: Command[Any], serving: Serving, seconds: float | None, own: bool = False
+    ) -> None:
+        """Send a request that has so many seconds, which are those of an `own` limit or not."""
         environment = self._environment
         events = environment.events
-        request = self._waits_for = Request(command, self.number, events.now, left, self)
-        if left is not None:
-            events.after(left, self._expired, request)
+        now = events.now
+        left = seconds if seconds is None or not own else now + seconds - now  # as a Limit rounds
+        request = self._waits_for = Request(command, self.number, now, left, self)
+        if left is not None and own:
+            events.after(left, self.exceeded, (request, seconds))
+        elif left is not None:
+            events.after(left, self.expired, request)
         environment.tally.asked += 1
         serving.ask(request)
-
-    def _expired(self, request: Request) -> None:
-        if not request.over:
-            self.abandon(request)
-            self.settled(
-                request, None, TimeoutError(f"no answer arrived within {request.limit:g} s")
-            )
-
-    def abandon(self, request: Request) -> None:
-        request.over = True
-        self._environment.services[request.command.__class__].abandoned(request)

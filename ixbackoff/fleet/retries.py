@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, NamedTuple, Protocol
 
 from .._limits.nesting import check_begun
@@ -18,22 +19,25 @@ from .._meaning.machine import Enter, Task
 from .._meaning.retrying import begins, descents
 from .._meaning.runs import InAttempt, not_chosen, noted, number_after
 from .._meaning.semantics import attempted, limited, performed
-from .._meaning.steps import DoStep, Limited, RetryStep, StartStep
+from .._meaning.steps import DoStep, Guard, Guarded, Limited, RetryStep, StartStep
 from .._running.traces import Performed
 from .._words.commands import Command, Misuse
-from .._words.failures import Predicate
+from .._words.failures import CircuitOpen, Crowded, Predicate
 from .._words.reasons import Reason, Story, too_long
 from .._words.verdicts import is_transient
-from .._words.vocabulary import Together, delay
+from .._words.vocabulary import WITHOUT_SERVICE, Reserve, Together, delay
 from ..schedules.timings import After, Timing
 from .environment import Done, Environment, Running
+from .guards import Guards
 
 
 class Tried(NamedTuple):
     """The effect of a program `at(rung).retry(effect)`."""
 
-    effect: Any
+    effect: Any  # without the gates and the breakers around it
     chosen: Predicate  # decides whether a failure is retried
+    passes: tuple[Guard, ...]  # the gates and breakers around it, outermost first
+    guarded: bool  # whether those of the program hold for it
     command: Command[Any] | None = None  # the only command of the effect, `None` if there are more
     limit: float | None = None  # the seconds for each try of that command; `None` for no limit
 
@@ -43,13 +47,29 @@ def tried(program: Ladder) -> Tried | None:
     step = only_step(program)
     if step.__class__ is not RetryStep or not isinstance(step, RetryStep):
         return None
-    effect, limit = unwrapped(step.effect), None
-    command = effect
-    if isinstance(effect, Limited) and effect.seconds > 0:
-        command, limit = unwrapped(effect.chain), effect.seconds
-    if isinstance(command, Command) and not isinstance(command, Together):
-        return Tried(effect, step.chosen, command, limit)
-    return Tried(effect, step.chosen)
+    effect, passes = unwrapped(step.effect), list[Guard]()
+    while effect.__class__ is Guarded and not isinstance(effect.guard, Reserve):
+        passes.append(effect.guard)
+        effect = unwrapped(effect.chain)
+    known = step.chosen, tuple(passes), not isinstance(step.effect, WITHOUT_SERVICE)
+    if is_single(effect):
+        return Tried(effect, *known, effect)
+    return Tried(effect, *known, *(limited_command(effect) or ()))
+
+
+def is_single(effect: Any) -> bool:
+    return isinstance(effect, Command) and not isinstance(effect, Together)
+
+
+def limited_command(effect: Any) -> tuple[Any, float] | None:
+    """Return the command of an effect that is one command with a limit, and its seconds."""
+    if effect.__class__ is not Limited:
+        step: Any = only_step(effect) if isinstance(effect, Chain) else None
+        if step.__class__ is not DoStep or step.effect.__class__ is not Limited:
+            return None
+        effect = step.effect
+    command = unwrapped(effect.chain)
+    return (command, effect.seconds) if effect.seconds > 0 and is_single(command) else None
 
 
 def unwrapped(effect: Any) -> Any:
@@ -66,6 +86,17 @@ def only_step(steps: Chain) -> Step | None:
 
 def as_attempt(effect: Any) -> Chain:
     return effect if isinstance(effect, Chain) else chain(Chain, None, DoStep(effect))
+
+
+def generating(attempt: Chain) -> Callable[[], Task] | None:
+    """Return the function that makes the generator of an attempt in do-notation, else `None`."""
+    step: Any = only_step(attempt)
+    if step.__class__ is not StartStep or not step.fresh:
+        return None
+    function: Callable[[], Task] = step.function
+    if step.arguments or step.keywords:
+        return partial(function, *step.arguments, **step.keywords)
+    return function
 
 
 def task_of(attempt: Chain, inside: InAttempt) -> Task:
@@ -117,22 +148,31 @@ class RunLog:
             self._trace.append(self.wait)
             self.wait = None
 
-    def end(self, failure: BaseException | None, chosen: Predicate | None) -> None:
+    def end(
+        self, failure: BaseException | None, chosen: Predicate | None, guards: Guards | None
+    ) -> None:
         """Note tries and waits on a last failure; `chosen`, if given, decided against a retry."""
         if failure is None:
             return
         reason: Reason = "gave up"
-        note = ""
-        if too_long(failure):
+        note, refused = "", guards is not None and guards.refused
+        if guards is not None and guards.reason is not None:
+            reason = guards.reason
+        elif too_long(failure):
             reason, note = "asked for too long", too_long(failure)
+        elif isinstance(failure, CircuitOpen):
+            reason = "circuit open"
+        elif isinstance(failure, Crowded):
+            reason = "crowded"
         elif chosen is not None and self._count != self._top and isinstance(failure, Exception):
             reason, note = "not worth another try", not_chosen(failure, chosen is is_transient)
-        noted(failure, Story(self._count + 1, self._count, self._seconds, reason), note)
+        noted(failure, Story(self._count + 1, self._count, self._seconds, reason), note, refused)
 
 
 class Trying(Running, Protocol):
     """A client that tries an effect."""
 
+    guards: Guards | None  # `None` if there are none
     begun: float  # the start of the current try, or, in a wait, of the last try
     after: After | None  # the waits of this run; `None` until its first failure
     wait_count: int  # the number of waits of this run
@@ -147,19 +187,21 @@ class Retrying(ABC):
         self, environment: Environment, program: Ladder, tried: Tried, timing: Timing, done: Done
     ) -> None:
         check_begun(program)
+        self.environment: Final = environment
         self.events: Final = environment.events
         self.trace: Final = environment.trace
         self.from_start: Final = timing.from_start
         self.top: Final = program.start
         self.done: Final = done  # called at the end of each run
         self.chosen: Final = tried.chosen
+        self.tried: Final = tried
         waits = begins(timing, program.start, environment.events.random, checked=False)
         longest = checked_longest(program._defaults.longest)
         how = (program.start, (), tried.chosen, *waits, 0, timing.shortens, longest)
         self.descent: Final[Callable[[], After]] = descents(*how)  # begins the waits of a run
 
     @abstractmethod
-    def client(self, number: int) -> Running:
+    def client(self, number: int, guards: Guards | None) -> Running:
         """Make a client."""
 
     def log(self) -> RunLog | None:
@@ -168,34 +210,48 @@ class Retrying(ABC):
     def end_try(self, client: Trying, value: Any, failure: BaseException | None) -> None:
         """End a try: plan the next one after a wait, or end the run."""
         chosen: Predicate | None = None
+        guards = client.guards
+        if guards is not None and guards.judges:
+            failure = guards.leave(value, failure, self.events.now)
         if failure is not None:
             failure.__traceback__ = None  # its frames refer to the client: a reference cycle
             if isinstance(failure, Misuse):
                 raise failure
             try:
-                if client.after is None:
-                    client.after = self.descent()
-                seconds = client.after(failure, client.wait_count, client.shortest)
-                if seconds is not None:
-                    client.wait_count += 1
-                    client.shortest = seconds
-                    events, log = self.events, client.log
-                    if log is not None:
-                        log.begin_wait(client.number, events.now, seconds, failure)
-                    if self.from_start:
-                        when = max(events.now, client.begun + seconds)
-                        events.at(when, client.__class__.begin, client)
-                    else:
-                        events.after(seconds, client.__class__.begin, client)
+                seconds: float | None = None
+                if guards is None or guards.reason is None:
+                    if client.after is None:
+                        client.after = self.descent()
+                    seconds = client.after(failure, client.wait_count, client.shortest)
+                    chosen = self.chosen
+                if seconds is not None and (
+                    guards is None or not guards.refuse(failure, seconds, self.events.now)
+                ):
+                    self.wait(client, seconds, failure)
                     return
-                chosen = self.chosen
             except Exception as error:
                 failure = error
                 failure.__traceback__ = None
+                chosen = None
         client.after = None
         client.wait_count = 0
         client.shortest = 0.0
         if client.log is not None:
-            client.log.end(failure, chosen)
+            client.log.end(failure, chosen, guards)
             client.log = self.log()
+        if guards is not None:
+            guards.close(failure)
         self.done(client, value, failure)
+
+    def wait(self, client: Trying, seconds: float, failure: BaseException) -> None:
+        """Plan the next try of a client after a wait."""
+        client.wait_count += 1
+        client.shortest = seconds
+        events = self.events
+        if client.log is not None:
+            client.log.begin_wait(client.number, events.now, seconds, failure)
+        if self.from_start:
+            when = max(events.now, client.begun + seconds)
+            events.at(when, client.__class__.begin, client)
+        else:
+            events.after(seconds, client.__class__.begin, client)

@@ -15,19 +15,19 @@ from .._limits.deadlines import LEFT
 from .._limits.nesting import OVER, RUNNING, this_thread
 from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
-from .._meaning.runs import ProgramRun
-from .._meaning.semantics import unrolled
+from .._meaning.semantics import guards_of
 from .._running.traces import Performed
-from .._words.commands import Misuse, Stream
+from .._words.commands import Misuse
 from ..schedules.timings import Timing
 from .attempt_clients import AttemptRetrying
 from .command_clients import CommandRetrying
 from .environment import Environment, Running, checked_budget, checked_program, standard
 from .event_queue import Events
+from .guards import Guards
 from .outcomes import Outcome, Second
+from .program_clients import ProgramClient
 from .retries import Retrying, tried
 from .services.service import Served, Service, Serving
-from .stream_clients import Client
 
 SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""
@@ -165,16 +165,16 @@ class Simulator:
             given = program(number)
         own = checked_program(given)
         through = own._defaults.through
-        if budget is None and breaker is None and self.within is None and through is None:
-            shared = self.retrying(own)
-            if shared is not None:
-                return shared.client(number)
-
-        def stream() -> Stream:
-            how = Defaults(within=self.within, budget=budget, breaker=breaker, through=through)
-            return unrolled(own, how, run=ProgramRun(own, self.timing, self.events.random))
-
-        return Client(self.environment, number, stream, self.end)
+        how = Defaults(within=self.within, budget=budget, breaker=breaker, through=through)
+        shared = self.retrying(own)
+        if shared is not None and (self.within is None or self.within > 0):
+            passes = (guards_of(how) or ()) if shared.tried.guarded else ()
+            passes += shared.tried.passes
+            if not passes and budget is None and self.within is None:
+                return shared.client(number, None)
+            if len({*map(id, passes)}) == len(passes):
+                return shared.client(number, Guards(budget, self.within, passes))
+        return ProgramClient(self.environment, number, own, how, self.timing, self.end)
 
     def retrying(self, program: Ladder) -> Retrying | None:
         """Return the state that clients of `at(rung).retry(effect)` share; else `None`."""
@@ -188,7 +188,7 @@ class Simulator:
         if found is None:
             return None
         how = self.environment, program, found, self.timing, self.end
-        if found.command is not None:
+        if found.command is not None and (found.limit is None or self.within is None):
             serving = self.environment.find(found.command.__class__)
             if serving is not None:
                 return CommandRetrying(*how, serving)

@@ -10,16 +10,14 @@ from ..._limits.breakers import CircuitBreaker, checked_breaker
 from ..._limits.budgets import RetryBudget
 from ..._meaning.chains import Ladder
 from ..._meaning.defaults import Defaults
-from ..._meaning.runs import ProgramRun
-from ..._meaning.semantics import unrolled
-from ..._words.commands import Command, Stream
+from ..._words.commands import Command
 from ..._words.rungs import Nat, Z
 from ..._writing.programs import Program
 from ...schedules.kinds import powers_of_two
 from ...schedules.timings import Timing
 from ..environment import Environment, checked_budget, checked_program, standard
 from ..event_queue import Events
-from ..stream_clients import Client
+from ..program_clients import ProgramClient
 from .service import Forwarding, Request, Service, Serving
 
 A = TypeVar("A")
@@ -87,22 +85,19 @@ class _Layer(Forwarding):
         )
 
     def ask(self, request: Request) -> None:
-        def done(_: Client, answer: Any, failure: BaseException | None) -> None:
+        def done(_: Any, answer: Any, failure: BaseException | None) -> None:
             if isinstance(failure, Exception):
                 request.fail(failure)
             else:
                 request.answer(answer)
 
-        Client(self.environment, request.client, self.stream, done).begin()
+        model = self.model
+        how = Defaults(budget=self.budget, breaker=self.breaker)
+        given = model.program, how, model.schedule, done
+        ProgramClient(self.environment, request.client, *given).begin()
 
     def abandoned(self, request: Request) -> None:
         """Do nothing: the program continues."""
-
-    def stream(self) -> Stream:
-        model = self.model
-        run = ProgramRun(model.program, model.schedule, self.events.random)
-        how = Defaults(budget=self.budget, breaker=self.breaker)
-        return unrolled(model.program, how, run=run)
 
 
 class Metered(Service):
