@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from importlib import import_module
 
 from . import __version__
-from ._commandline import FAILED, INTERRUPTED, WRONG, open_streams, print_anything
+from ._argument_parser import FAILED, INTERRUPTED, WRONG, open_streams, print_anything
 from ._door.subcommands import SUBCOMMANDS, Subcommand
 from ._words.extras import INSTALL
 from ._words.texts import printable

@@ -10,7 +10,7 @@ from itertools import count
 from typing import NamedTuple
 
 from ixbackoff import Delay, Now, ServerError
-from ixbackoff._commandline import INTERRUPTED, Parser
+from ixbackoff._argument_parser import INTERRUPTED, Parser
 from ixbackoff.fleet.experiments.crash import Get, PostShipped, asking, backoffs
 from ixbackoff.schedules import Schedule
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from ipaddress import ip_address
 
-from ixbackoff._commandline import Parser, number, whole
+from ixbackoff._argument_parser import Parser, number, whole
 from ixbackoff.fleet import SlowingServer
 from ixbackoff.fleet.experiments.crash import CLIENTS, LINGERING, THINK, TIMEOUT, WAIT, backoffs
 

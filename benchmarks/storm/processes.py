@@ -11,7 +11,7 @@ from argparse import Namespace
 from contextlib import suppress
 from typing import NamedTuple
 
-from ixbackoff._commandline import FAILED
+from ixbackoff._argument_parser import FAILED
 
 from .durations import seconds_of
 

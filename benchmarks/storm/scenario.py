@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import NamedTuple
 
-from ixbackoff._commandline import FAILED, INTERRUPTED, Parser, whole
+from ixbackoff._argument_parser import FAILED, INTERRUPTED, Parser, whole
 from ixbackoff.fleet.experiments.crash import OUTAGE, STEADY, WARM, WATCH, recovers
 
 from .client import Clients, Counts, checked_clients

@@ -11,7 +11,7 @@ from datetime import datetime
 from math import inf
 from pathlib import Path
 
-from ixbackoff._commandline import FAILED, INTERRUPTED, WRONG, Parser
+from ixbackoff._argument_parser import FAILED, INTERRUPTED, WRONG, Parser
 from ixbackoff.fleet import SlowingServer
 from ixbackoff.fleet.services.server import Sleepers
 

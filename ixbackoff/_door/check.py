@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._commandline import WRONG, Parser
+from .._argument_parser import WRONG, Parser
 from .checkers import CHECKERS, NotChecked, command, output
 
 if TYPE_CHECKING:

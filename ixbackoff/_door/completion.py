@@ -8,7 +8,7 @@ from pathlib import Path
 
 import shtab
 
-from .._commandline import Parser, parser_of
+from .._argument_parser import Parser, parser_of
 from .explain import pages
 from .subcommands import SUBCOMMANDS
 

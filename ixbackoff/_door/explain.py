@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from .._commandline import WRONG, Parser
+from .._argument_parser import WRONG, Parser
 from .._words.texts import printable
 
 

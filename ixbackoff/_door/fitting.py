@@ -6,7 +6,7 @@ from argparse import ArgumentTypeError
 from math import inf
 from typing import NamedTuple
 
-from .._commandline import duration
+from .._argument_parser import duration
 from .._meaning.planning import Plan
 from .amounts import spoken
 

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from .._commandline import FAILED, duration
+from .._argument_parser import FAILED, duration
 from .._words.commands import AnyCommand, Command, Misuse
 from .._words.failures import NotReady
 from ..live.errors import failure_of_status
 from ..testing import Virtual
 from ..testing.scripts import given_by, takes
 from ..testing.virtual import stable
-from .finding import Found, value
+from .named_objects import Found, value
 from .stderr_log import with_notes
 
 FAILURES: dict[str, Callable[[], Exception]] = {

@@ -8,7 +8,7 @@ import sys
 from argparse import ArgumentTypeError, Namespace
 from typing import Any
 
-from .._commandline import WRONG, Parser
+from .._argument_parser import WRONG, Parser
 from .._limits.deadlines import time_limit
 from .._words import rungs
 from .._words.commands import Command

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from .._commandline import in_one_line
+from .._argument_parser import in_one_line
 from .._words.reasons import NOTE
 
 LOGGER = logging.getLogger("ixbackoff")

@@ -16,8 +16,8 @@ class Subcommand(NamedTuple):
 SUBCOMMANDS = {
     "check": Subcommand("_door.check", "run a type checker, and explain its errors"),
     "explain": Subcommand("_door.explain", "explain a mistake by its code"),
-    "plan": Subcommand("_door.plans", "show the tries and waits of a program, and its limits"),
-    "run": Subcommand("_door.running", "run a program, or a shell command on a ladder", "live"),
+    "plan": Subcommand("_door.plan_command", "show the tries, waits and limits of a program"),
+    "run": Subcommand("_door.run_command", "run a program, or a shell command on a ladder", "live"),
     "fleet": Subcommand("fleet.fleet_command", "simulate many clients of one service"),
     "durable": Subcommand(
         "durable.durable_command", "list, pause or cancel durable runs", "durable"

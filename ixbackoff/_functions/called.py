@@ -15,7 +15,7 @@ from .settings import wanting
 
 
 class Called:
-    """A function under a `backoff`: the mark of each of its runs, which errors name.
+    """A decorated function and its `backoff`: its runs mark their contexts with it.
 
     Attributes:
         once: whether `nested="once"` reduces the inner one of two decorated functions to one try.
@@ -46,7 +46,7 @@ class Called:
         self.tries: int | None = None if self.top == ENDLESS else self.top + 1
         self.awaits = is_coroutine_function(function)
         self.attempt: Any = wanting(function, backoff._settings.until)
-        self.descent: Callable[[], After] = backoff._begin  # pickled by its names
+        self.descent: Callable[[], After] = backoff._begin  # can be pickled, unlike `_descent`
         breaker = backoff._settings.breaker
         if breaker is not None:
             from .circuits import guarded, reported

@@ -441,7 +441,7 @@ class _Planner:
         return [self.wait(self.top - rung) for rung in range(start, end, -1)]
 
     def wait(self, k: int) -> float:
-        """Return the most seconds of the k-th wait, at least those of each wait before it."""
+        """Return the longest k-th wait, in seconds: no wait is shorter than the one before."""
         while len(self.longest) <= k:
             before = self.longest[-1] if self.longest else 0.0
             self.longest.append(max(before, self.schedule.longest(len(self.longest))))

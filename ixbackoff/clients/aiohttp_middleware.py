@@ -14,8 +14,8 @@ __tracebackhide__ = True
 if TYPE_CHECKING:
     from aiohttp import ClientHandlerType, ClientMiddlewareType, ClientRequest, ClientResponse
 
-# When a connection breaks, aiohttp sends an idempotent request once more, and so it would call the
-# middleware twice. Both calls have the same timer; the second raises the failure of the first.
+# When a connection breaks, aiohttp sends an idempotent request once more, and so calls the
+# middleware a second time, with the same timer. That call raises the failure of the first one.
 BROKEN: ContextVar[tuple[object, Exception] | None] = ContextVar("ixbackoff_broken", default=None)
 IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
 
@@ -28,7 +28,7 @@ def middleware(backoff: Backoff[Any]) -> ClientMiddlewareType:
     >>> options = {"middlewares": [middleware(backoff(N3, within=30))]}  # of a ClientSession
 
     Args:
-        backoff: a backoff without `until`; `within` is the seconds until the last answer begins.
+        backoff: a backoff without `until`; `within` covers all but the body of the last answer.
 
     Raises:
         ImportError: aiohttp is not installed.

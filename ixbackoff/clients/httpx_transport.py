@@ -119,7 +119,7 @@ def transport(
     >>> client = httpx.Client(transport=transport(backoff(N3, within=30)))
 
     Args:
-        backoff: a backoff without `until`; `within` is the seconds until the last answer begins.
+        backoff: a backoff without `until`; `within` covers all but the body of the last answer.
         inner: the transport that sends the requests; by default the one of a plain client.
 
     Raises:

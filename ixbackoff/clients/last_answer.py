@@ -1,8 +1,8 @@
 """Requests that are retried inside a client; the last answer is returned, not raised.
 
 Inside the try, an answer with an error status is raised as the library's own exception, so `on` and
-`known` judge it as in a function that calls `raise_for_status()`. It stays open until the next try,
-because the run may still refuse the wait; a short body is read at once, to free its connection.
+`known` judge it as after `raise_for_status()`. The answer stays open until the next try, because
+the run may still refuse the wait; a short body is read at once, to free its connection.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Held: TypeAlias = tuple[R, Exception | None]
 SENT_ONCE = "the body of the request is a stream, which can be sent only once"
 SHORT = 65_536  # bytes
 OURS = Misuse, CircuitOpen, DeadlineExceeded, Stopped
-# Numbers of retries, of httpx, of requests and urllib3, and of httpx-retries.
+# The attributes with the number of retries: in httpx, requests (urllib3) and httpx-retries.
 RETRIES = "_pool._retries", "max_retries.total", "retry.total"
 
 
@@ -42,7 +42,7 @@ class Resending(Generic[R]):
         if not isinstance(given, Backoff):
             raise Misuse(f"{backoff!r} in a client: give a backoff, such as backoff(N3).")
         if backoff._settings.until is not None:
-            raise Misuse("until= in a client: a body is read later, so put it on a function.")
+            raise Misuse("until= in a client: a body is read later, so put until= on a function.")
         said = f"{inner!r} in a client: its retries would multiply, leave them out."
         for number in RETRIES:
             with suppress(AttributeError):
@@ -116,7 +116,7 @@ class Resending(Generic[R]):
         return answer
 
     def _raises(self, failure: Exception, name: str, held: list[Held[R]], once: bool) -> bool:
-        """Return whether a run raises its failure, because it is not that of the last answer."""
+        """Return true unless `failure` is the last answer's; log why a stream is not sent again."""
         if once and not isinstance(failure, OURS) and self._chosen(failure):
             failure.add_note(f"{NOTE} not tried again: {SENT_ONCE}")
             said = "%s: not tried again: %s (%s)"

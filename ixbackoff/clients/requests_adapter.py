@@ -70,7 +70,7 @@ def adapter(backoff: Backoff[Any], inner: BaseAdapter | None = None) -> BaseAdap
     >>> session.mount("https://", adapter(backoff(N3, within=30)))
 
     Args:
-        backoff: a backoff without `until`; `within` is the seconds until the last answer begins.
+        backoff: a backoff without `until`; `within` covers all but the body of the last answer.
         inner: the adapter that sends the requests; by default an `HTTPAdapter`.
 
     Raises:

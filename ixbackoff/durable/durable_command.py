@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._commandline import FAILED, INTERRUPTED, WRONG, Parser, whole
+from .._argument_parser import FAILED, INTERRUPTED, WRONG, Parser, whole
 from .._running.sleeping import blocking_sleep
 from .._words.commands import Misuse
 from .engine import DATABASE

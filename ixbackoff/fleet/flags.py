@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from pathlib import Path
 
-from .._commandline import Flag, add_flags, whole
+from .._argument_parser import Flag, add_flags, whole
 
 
 def add_seeds(parser: ArgumentParser, default: int = 1, text: str = "the number of seeds") -> None:

@@ -6,7 +6,7 @@ import sys
 from concurrent.futures import BrokenExecutor
 from importlib import import_module
 
-from .._commandline import FAILED, INTERRUPTED, WRONG, open_streams
+from .._argument_parser import FAILED, INTERRUPTED, WRONG, open_streams
 from .._words.texts import printable
 
 COMMANDS = {

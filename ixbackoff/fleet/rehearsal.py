@@ -12,7 +12,7 @@ from shutil import get_terminal_size
 from time import monotonic
 from typing import Any, TypeVar
 
-from .._commandline import (
+from .._argument_parser import (
     FAILED,
     WRONG,
     Flag,

@@ -7,7 +7,7 @@ from functools import partial
 from math import ceil, log
 from typing import NamedTuple
 
-from .._commandline import FAILED, Flag, Parser, add_flags, number, whole
+from .._argument_parser import FAILED, Flag, Parser, add_flags, number, whole
 from .._words.commands import Command
 from .._words.failures import ServerError
 from .._words.rungs import DEEPEST, FOREVER

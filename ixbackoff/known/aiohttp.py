@@ -9,9 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .judging import permanent
-from .reaching import UNKNOWN_HOST
-from .resending import (
+from .http_statuses import (
     SentRequest,
     after,
     answered,
@@ -22,6 +20,8 @@ from .resending import (
     refused_by_proxy,
     sent_request,
 )
+from .judging import permanent
+from .reaching import UNKNOWN_HOST
 from .tracebacks import variables
 
 SENDING = {("aiohttp.client", "_request")}

@@ -13,8 +13,16 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from . import aws
+from .http_statuses import (
+    SentRequest,
+    after,
+    answered,
+    judge_by,
+    never,
+    reason_to_stop,
+    sent_request,
+)
 from .judging import as_cause, permanent
-from .resending import SentRequest, after, answered, judge_by, never, reason_to_stop, sent_request
 from .shapes import canonical
 from .tracebacks import variables
 from .urllib3 import wrapped

@@ -22,9 +22,9 @@ from typing import Any
 from .._words import verdicts
 from .._words.verdicts import Judge, Verdict, always_transient
 from . import shapes
+from .http_statuses import answered, reason_to_stop
 from .judging import bases, permanent
 from .reaching import unreachable_by_text
-from .resending import answered, reason_to_stop
 from .sqlstates import is_lost, is_transient
 from .tracebacks import through, variables
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from . import grpc
+from .http_statuses import answered, before, judge_by
 from .judging import as_cause, permanent
-from .resending import answered, before, judge_by
 from .shapes import headers_of, requests_of
 
 DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)s", re.ASCII)

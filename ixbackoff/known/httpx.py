@@ -1,7 +1,7 @@
 """Failures of httpx and httpx2, and of httpcore and httpcore2 beneath them.
 
-The requests before redirects are in the traceback, and so is the request of httpcore, whose
-failures have none. A request of which a part was sent (`WriteError`) may have been carried out. The
+A failure of httpcore does not name its request, which is in the traceback, as are the requests
+before redirects. A request of which a part was sent (`WriteError`) may have been carried out. The
 `POST` of a language model's SDK may be repeated after any lost answer (see `language_models`).
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .resending import (
+from .http_statuses import (
     SentRequest,
     after,
     before,

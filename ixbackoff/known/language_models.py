@@ -17,8 +17,8 @@ from typing import Any
 from .._words.headers import moment, retry_after
 from .._words.verdicts import Verdict
 from .google_api_core import delay_of
+from .http_statuses import answered, is_forbidden, reason_to_stop
 from .judging import bases, permanent
-from .resending import answered, is_forbidden, reason_to_stop
 from .shapes import by_cause, cause_of, headers_of, quietly, status_of
 
 REPEATED = frozenset({408, 409, 429})

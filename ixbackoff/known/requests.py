@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
+from .http_statuses import SentRequest, after, before, by_response, judge_by, sent_request
 from .judging import permanent
-from .resending import SentRequest, after, before, by_response, judge_by, sent_request
 from .tracebacks import variables
 from .urllib3 import wrapped
 

@@ -19,7 +19,7 @@ from .judging import name_of
 from .tracebacks import frames
 
 if TYPE_CHECKING:
-    from .resending import SentRequest
+    from .http_statuses import SentRequest
 
 STATUSES = ("status_code", "http_status", "status")
 # Of most libraries, mistralai, googleapiclient and elasticsearch.
@@ -84,7 +84,7 @@ def cause_of(failure: Any) -> BaseException | None:
 
 
 def by_status(failure: Exception, status: int) -> Verdict:
-    from .resending import answered
+    from .http_statuses import answered
 
     return answered(failure, status, headers_of(failure), requests_of(failure))
 
@@ -116,7 +116,7 @@ def canonical(headers: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def requests_of(failure: object) -> list[SentRequest]:
-    from .resending import sent_request
+    from .http_statuses import sent_request
 
     for owner in owners(failure):
         for request in (quietly(owner, "request"), quietly(owner, "request_info"), owner):

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .judging import permanent
-from .resending import (
+from .http_statuses import (
     SentRequest,
     after,
     answered,
@@ -23,6 +22,7 @@ from .resending import (
     refused_by_proxy,
     sent_request,
 )
+from .judging import permanent
 from .tracebacks import through, variables
 
 OPENING = {("urllib.request", "open")}

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .judging import name_of, permanent
-from .resending import (
+from .http_statuses import (
     Judging,
     SentRequest,
     after,
@@ -23,6 +22,7 @@ from .resending import (
     refused_by_proxy,
     sent_request,
 )
+from .judging import name_of, permanent
 from .socket import CUT_OFF
 from .tracebacks import through, variables
 

@@ -11,7 +11,7 @@ from .connections import Connections, connections_of
 from .errors import RedirectError, StoreError, TooLarge
 from .interpreters import live, live_async
 from .limits import Deadline, Limits
-from .stores import s3_store, store_of
+from .store_urls import s3_store, store_of
 from .turns import (
     turns,
     turns_in_postgresql,

@@ -17,14 +17,14 @@ from .exchanges import Exchange, Progress
 from .files import PartFile, PartOrigin, is_header
 
 GAIN = 256 * 1024
-"""New bytes that a connection must have delivered before it broke, to open another in this try."""
+"""Bytes: a try opens another connection if the one that broke delivered as many new ones."""
 OVERLAP = 64 * 1024  # the last bytes of a part, which the next range repeats, to compare them
 CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,20})-([0-9]{1,20})/([0-9]{1,20}|\*)")
 LENGTH = re.compile("[0-9]{1,20}")
 STRONG = re.compile(r'"[!#-~]+"')
 """One strong ETag that is not empty: an empty one does not tell versions apart."""
 DISTANCE = 60.0
-"""Seconds that a `Last-Modified` date must lie before `Date` to be a strong validator (RFC 9110,
+"""Seconds: a `Last-Modified` date is a strong validator if it lies as far before `Date` (RFC 9110,
 section 8.8.2.2)."""
 
 

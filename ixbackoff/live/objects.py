@@ -16,7 +16,7 @@ from .._words.vocabulary import without_secrets
 from .folders import MARK
 from .limits import Deadline, Limits
 from .store_errors import store_failures
-from .stores import STAGED, check_process, file_of, store_of
+from .store_urls import STAGED, check_process, file_of, store_of
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

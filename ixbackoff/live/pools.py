@@ -1,4 +1,4 @@
-"""Pools of connections, each of which serves one exchange at a time, whatever version of HTTP.
+"""Pools of connections that serve one exchange at a time, with HTTP/2 as with HTTP/1.1.
 
 Requests that share a connection share its fate: the deadline of one would end the others. So each
 request has a connection of its own, even where HTTP/2 would allow for many.
@@ -38,7 +38,7 @@ class OneExchange(Generic[C]):
 
     def __init__(self, connection: C, is_closed: Callable[[], bool]) -> None:
         self._connection: C = connection
-        self._pool_is_closed = is_closed  # then it is closed after its response
+        self._pool_is_closed = is_closed  # if true, a connection closes after its response
         self.thread = 0  # the thread that used it last
 
     def info(self) -> str:

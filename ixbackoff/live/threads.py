@@ -66,7 +66,7 @@ class StoreLoop(asyncio.SelectorEventLoop):
         future = next((each for each in args if isinstance(each, StoreFuture)), None)
         handle = super().call_soon_threadsafe(callback, *args, context=context)
         if future is not None:
-            future.settled = True  # last: until here the thread may wait for the interpreter
+            future.settled = True  # last: until here the thread may wait for the GIL
         return handle
 
     async def settle(self) -> None:
@@ -94,8 +94,8 @@ async def in_thread(work: Callable[[], None]) -> None:
         except Exception as error:
             failures.append(error)
 
-    # A task for the thread: a cancellation by asyncio passes the shields of anyio, but not the wait
-    # of a task group for its tasks.
+    # The thread has a task: `Task.cancel` of asyncio ignores the shields of anyio, but a task group
+    # waits for its tasks all the same.
     async with anyio.create_task_group() as group:
         group.start_soon(anyio.to_thread.run_sync, recorded)
     for failure in failures:
@@ -108,11 +108,11 @@ def awaited(
     check: Callable[[], None],
     grace: float,
 ) -> None:
-    """Await `work` in an event loop of its own, and cancel it at the deadline.
+    """Await `work` in an event loop of its own; cancel it `grace` seconds after the deadline.
 
     Args:
         check: called every 50 milliseconds; an exception that it raises stops the work.
-        grace: seconds after the deadline in which the work may clean up.
+        grace: the seconds that the work has to clean up, after the deadline or an exception.
     """
 
     loop = StoreLoop()

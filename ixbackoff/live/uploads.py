@@ -17,7 +17,7 @@ from . import folders
 from .filesystem import naming
 from .limits import Deadline, Limits
 from .store_errors import store_failures
-from .stores import check_free, check_process, file_of, folder_of, store_of
+from .store_urls import check_free, check_process, file_of, folder_of, store_of
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -128,7 +128,7 @@ async def upload_async(
 
 
 def shortened(limits: Limits, deadline: Deadline) -> Limits:
-    """Return limits by which the store's client gives up in time to abort a large upload."""
+    """Return `limits` with timeouts cut to the time left: the client aborts a large upload then."""
     deadline.check()
     return replace(
         limits,

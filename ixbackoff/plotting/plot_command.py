@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from .._commandline import WRONG, Flag, Parser, add_flags, imported, whole
+from .._argument_parser import WRONG, Flag, Parser, add_flags, imported, whole
 from ..schedules.timings import Timing
 from .pictures import plot
 

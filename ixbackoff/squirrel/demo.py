@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from ..testing.web import Down, Fault, Origin, Reset, Slow, Status, Truncated
 from .commands import Resource
 from .display import Display
-from .keeping import keep_all, options_of
+from .keep_all import keep_all, options_of
 from .storage import storage_in
 from .summary import Summary
 

@@ -27,7 +27,7 @@ from .handling import Handlers, answering
 from .index import Index
 from .inputs import BadLine, name_of, resources_of
 from .jobs import Jobs
-from .keeping import Options, line_of, options_of, summary_of
+from .keep_all import Options, line_of, options_of, summary_of
 from .pipeline import Places
 from .resuming import Runs, digest, workflow_for
 from .sealing import PREFIX

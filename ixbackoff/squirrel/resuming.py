@@ -28,7 +28,7 @@ from ..durable.summaries import entries_of, summary_of
 from .commands import Brought, Resource
 from .display import Display
 from .fetching import FetchedFiles
-from .keeping import outcome
+from .keep_all import outcome
 from .pipeline import Kept, Places, Row, keep
 from .sealing import FileGone, check_sealed, remove_run, seal, sweep
 from .summary import SummaryLine

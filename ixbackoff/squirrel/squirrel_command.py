@@ -7,7 +7,7 @@ from argparse import Namespace
 from importlib.util import find_spec
 from pathlib import Path
 
-from .._commandline import INTERRUPTED, WRONG, Parser, duration, open_streams, whole
+from .._argument_parser import INTERRUPTED, WRONG, Parser, duration, open_streams, whole
 from .._words.extras import INSTALL
 
 PACKAGES = ("httpx2", "obstore", "rich")
@@ -153,7 +153,7 @@ def run(args: Namespace) -> int:
         return WRONG
     from .formatting import plain
     from .index import IndexBroken, IndexUnavailable
-    from .keeping import keep_named
+    from .keep_all import keep_named
 
     try:
         if args.durable:

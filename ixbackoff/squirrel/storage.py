@@ -15,7 +15,7 @@ from .. import N3, Command, Delay, Exponential, at, call
 from .._words.commands import Handler
 from .._words.vocabulary import without_secrets
 from ..live import live, s3_store, store_of
-from ..live.stores import file_of
+from ..live.store_urls import file_of
 from .display import Display
 from .fetching import made
 from .index import Index

@@ -11,7 +11,7 @@ from shutil import which
 import pytest
 
 from ixbackoff.__main__ import main
-from ixbackoff._commandline import parser_of
+from ixbackoff._argument_parser import parser_of
 from ixbackoff._door import completion
 from ixbackoff._door.explain import pages
 from ixbackoff._door.subcommands import SUBCOMMANDS

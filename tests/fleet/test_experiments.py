@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "ethernet.md").read_text()
 FOLDER = Path(ixbackoff.fleet.experiments.__file__).parent
-FRAME = {"_commandline", "plotting.styles", "fleet.drawing", "fleet.flags", "fleet.reports"}
+FRAME = {"_argument_parser", "plotting.styles", "fleet.drawing", "fleet.flags", "fleet.reports"}
 """Modules of the package that an experiment may import by their places: they print and draw."""
 
 

@@ -145,7 +145,7 @@ def test_it_is_drawn(tmp_path: Path) -> None:
     )
     files = sorted((tmp_path / "new").iterdir())
     assert [file.name for file in files] == ["recovery.png", "recovery.svg"]
-    assert "noticed after so many times its length" in files[1].read_text()
+    assert "noticed after, in lengths of the outage" in files[1].read_text()
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ AXES = {
     },
     "layers": {"time, s", "requests/s at the bottom", "runs/s that end well"},
     "quota": {"time, s", "requests per second"},
-    "recovery": {"length of the outage, s", "noticed after so many times its length"},
+    "recovery": {"length of the outage, s", "noticed after, in lengths of the outage"},
     "remedies": {"time, s", "requests at once"},
     "submissions": {"submitters", "jobs that were taken, in all", "descriptors in use"},
     "throttles": {"load, times the capacity", "time, s", "runs that succeed per second"},

@@ -70,7 +70,7 @@ FLOORS = (
     ("_running",),
     ("_writing",),
     ("_functions",),
-    ("_commandline",),
+    ("_argument_parser",),
     ("__init__",),
     ("known", "clients", "live", "observing", "testing", "plotting", "durable"),
     ("fleet", "squirrel"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-LONG = {"test_resending.py", "test_proxies_of_clients.py", "test_tls_of_clients.py"}
+LONG = {"test_http_statuses.py", "test_proxies_of_clients.py", "test_tls_of_clients.py"}
 """Modules that ask with each client in each way."""
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from ixbackoff import is_transient, known
 from ixbackoff.known import language_models
+from ixbackoff.known.http_statuses import NOT_CARRIED_OUT, PERHAPS_CARRIED_OUT
 from ixbackoff.known.language_models import duration, resets
-from ixbackoff.known.resending import NOT_CARRIED_OUT, PERHAPS_CARRIED_OUT
 
 
 class SdkError(Exception):

@@ -20,7 +20,7 @@ from ixbackoff import RetryBudget
 from ixbackoff.squirrel.commands import Claim, Copy, Look, Resource, Swap
 from ixbackoff.squirrel.index import Index, IndexUnavailable
 from ixbackoff.squirrel.jobs import Jobs
-from ixbackoff.squirrel.keeping import FULL, MOST_ORIGINS, OriginBudgets
+from ixbackoff.squirrel.keep_all import FULL, MOST_ORIGINS, OriginBudgets
 from ixbackoff.testing.web import (
     Connection,
     Fault,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.live.downloads import OVERLAP
-from ixbackoff.squirrel import keeping
+from ixbackoff.squirrel import keep_all
 from ixbackoff.squirrel.commands import Resource, name_of
 from ixbackoff.squirrel.fetching import FOLDER, fetching_folder, open_file
 from ixbackoff.testing.web import Document, Origin, Slow, Status, Truncated
@@ -32,7 +32,7 @@ def moments_of(url: str, squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch) ->
     """How many moments there are before and after the commands of a run that copies."""
     counted = Moments(None, lambda: None)
     with monkeypatch.context() as patched:
-        patched.setattr(keeping, "answering", counted.answering)
+        patched.setattr(keep_all, "answering", counted.answering)
         assert squirrel.run(url).results == ["copied"]
     return counted.passed
 

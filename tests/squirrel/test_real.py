@@ -239,7 +239,7 @@ def test_a_locked_index_is_waited_for_and_nothing_is_fetched_again(
                 class Releasing(Display):
                     wait = released
 
-                monkeypatch.setattr("ixbackoff.squirrel.keeping.Display", Releasing)
+                monkeypatch.setattr("ixbackoff.squirrel.keep_all.Display", Releasing)
                 origin.resources["/nuts"] = how.encode()
                 ran = squirrel.run(origin.url + "/nuts")
             assert (ran.status, ran.results) == (0, ["copied"])

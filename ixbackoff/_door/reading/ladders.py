@@ -26,7 +26,7 @@ def sentence_of_an_overload(parsed: Parsed) -> Explanation | None:
 
 
 def wrong_self(parsed: Parsed) -> Explanation | None:
-    """Explain the same mistakes for ty and pyrefly, which name the type of the program instead."""
+    """Explain a step that its program's type does not allow: ty and pyrefly print both types."""
     if parsed.kind == "argument" and parsed.wanted.startswith("Attempt[Repeatable["):
         return NOT_REPEATABLE
     if parsed.kind != "argument" or not is_program(parsed.got) or not is_program(parsed.wanted):

@@ -17,7 +17,7 @@ OPTIONS = {
     "on": (
         "not-a-failure",
         "on= names the failures that are retried: an exception class, a predicate, or a list of "
-        "these",
+        "both",
         "Write on=ConnectionError, a list of classes, or a function from the failure to a bool",
     ),
     "schedule": (
@@ -131,7 +131,7 @@ def schedule(parsed: Parsed) -> Explanation | None:
     if parsed.kind == "argument" and parsed.method == "Computed":
         return Explanation(
             "not-a-schedule",
-            "Computed takes a function from the number of the wait, an int that begins with 0, to "
+            "Computed takes a function from the number of the wait, counted from 0, to "
             f"seconds, but this is {described(parsed.got)}.",
             "Write Computed(lambda k: 2.0 * k + 1).",
         )

@@ -13,8 +13,7 @@ WAITS = ("backoff", "wait")
 REPEATED = ("retry", "resume")
 PERFORMS = ("do", "or_else")
 NOTHING = ("skip", "end", "named", "map")
-# The commands that a step adds to those of its effect.
-ALONE = {"limit": ["Now"]} | {step: ["Delay"] for step in (*WAITS, *REPEATED)}
+OF_THE_STEP = {"limit": ["Now"]} | {step: ["Delay"] for step in (*WAITS, *REPEATED)}
 ROW = {"Program": 3, "Attempt": 0, "Do": 0}  # where a type has its commands
 
 
@@ -43,10 +42,10 @@ def added(source: Source, step: str, node: ast.expr, deep: int) -> list[str] | N
         name = node.func.id
         known: dict[str, list[str] | None] = {"at": [], "do": together(effects)}
         return known[name] if name in known else declared(source, name)
-    if step not in (*ALONE, *PERFORMS, *NOTHING):
+    if step not in (*OF_THE_STEP, *PERFORMS, *NOTHING):
         return None
     more = effects if step in (*REPEATED, *PERFORMS) else []
-    return together([*more, ALONE.get(step, [])])
+    return together([*more, OF_THE_STEP.get(step, [])])
 
 
 def together(rows: Iterable[list[str] | None]) -> list[str] | None:

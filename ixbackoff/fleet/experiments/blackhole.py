@@ -10,7 +10,7 @@ from ixbackoff import Do, Now, attempt, do, first_of
 from ixbackoff.fleet import Outcome, SingleThreaded
 from ixbackoff.fleet.services.single import FetchFile, Probe
 
-from ..._commandline import Flag, whole
+from ..._argument_parser import Flag, whole
 from ..drawing import Panel, Picture, by_second
 from ..reports import Numbers
 from .ethernet import ClientKind, kinds

@@ -9,7 +9,7 @@ from ixbackoff import Do, NotReady, attempt
 from ixbackoff.fleet import Disk, Outcome
 from ixbackoff.fleet.services.disk import FreeSpace, WriteFile
 
-from ..._commandline import Flag, number, whole
+from ..._argument_parser import Flag, number, whole
 from ...plotting.styles import line_style
 from ..drawing import Graph, Panel, Picture
 from ..reports import Numbers

@@ -25,7 +25,7 @@ from ixbackoff import (
 from ixbackoff.fleet import BoundedQueue, Metered, Outage, Outcome, simulate
 from ixbackoff.schedules import Schedule
 
-from ..._commandline import Flag, whole
+from ..._argument_parser import Flag, whole
 from ..drawing import Panel, Picture, by_second
 from ..reports import Numbers
 from .experiment import Cells, Experiment, recovery_cells, row_by_row

@@ -15,7 +15,7 @@ from ixbackoff.fleet.services.row import Read, Write
 from ixbackoff.schedules import Timing
 from ixbackoff.schedules.shortening import DecorrelatedJitter, EqualJitter, FullJitter
 
-from ..._commandline import Flag, whole
+from ..._argument_parser import Flag, whole
 from ...plotting.styles import line_style
 from ..drawing import Graph, Panel, Picture
 from .experiment import Cells, Experiment, with_seeds
@@ -31,7 +31,7 @@ TIMINGS: dict[str, Timing] = {
     "equal": EqualJitter(BASE, CAP),
     "full": FullJitter(BASE, CAP),
 }
-"""The variants, with n = 1 at the first wait: so `exponential` begins with 10 ms."""
+"""The variants. The first wait of `exponential` is twice `BASE`, 10 ms."""
 
 
 class Contention(NamedTuple):

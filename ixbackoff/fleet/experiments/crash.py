@@ -30,7 +30,7 @@ from ixbackoff.schedules import Chance, Schedule, Timing, WaitFunction
 from ixbackoff.schedules.published import NormalJitter
 from ixbackoff.schedules.shortening import Shortening
 
-from ..._commandline import Flag, number, whole
+from ..._argument_parser import Flag, number, whole
 from ..drawing import Graph, Panel, Picture, by_second
 from ..reports import Numbers
 from .experiment import Cells, Experiment, row_by_row

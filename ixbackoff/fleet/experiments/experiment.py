@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from ..._commandline import Flag, Parser, add_flags
+from ..._argument_parser import Flag, Parser, add_flags
 from ...plotting.plot_command import pictured
 from ..drawing import Picture, draw
 from ..flags import add_picture, add_seeds

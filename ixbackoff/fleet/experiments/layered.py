@@ -13,7 +13,7 @@ from ixbackoff import N0, N2, Command, Delay, Exponential, Now, Program, RetryBu
 from ixbackoff.fleet import BoundedQueue, Layer, Metered, Outage, Outcome, Service, simulate
 from ixbackoff.schedules import Schedule
 
-from ..._commandline import Flag, number, whole
+from ..._argument_parser import Flag, number, whole
 from ..drawing import Panel, Picture, by_second
 from ..reports import Numbers
 from .experiment import Cells, Experiment, recovery_cells, row_by_row

@@ -15,7 +15,7 @@ from ixbackoff import N20, Command, Constant, Exponential, at
 from ixbackoff.fleet import BoundedQueue, Outage, simulate
 from ixbackoff.schedules import Schedule
 
-from ..._commandline import Flag, number, whole
+from ..._argument_parser import Flag, number, whole
 from ..drawing import Graph, Panel, Picture
 from ..reports import Numbers
 from .experiment import Cells, Experiment, row_by_row
@@ -211,7 +211,7 @@ def picture(results: Sequence[Comparison]) -> Picture:
             hollow = {**points, "markerfacecolor": "none"}
             lines[f"{name}: median"] = Graph(lengths, medians, hollow)
     panel = Panel(
-        "noticed after so many times its length",
+        "noticed after, in lengths of the outage",
         lines,
         x="length of the outage, s",
         x_scale="log",

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from ixbackoff import N3, CircuitBreaker, RetryBudget, at, do
 from ixbackoff.fleet import Outage, Outcome, SlowingServer, simulate
 
-from ..._commandline import Flag, whole
+from ..._argument_parser import Flag, whole
 from ..drawing import Panel, Picture, by_second
 from .crash import (
     BACKLOG,

@@ -9,7 +9,7 @@ from ixbackoff import Do, NotReady, attempt
 from ixbackoff.fleet import Outcome, Scheduler
 from ixbackoff.fleet.services.scheduler import FreeDescriptors, Submit
 
-from ..._commandline import Flag, whole
+from ..._argument_parser import Flag, whole
 from ...plotting.styles import line_style
 from ..drawing import Graph, Panel, Picture, by_second
 from ..reports import Numbers

@@ -54,10 +54,10 @@ class BodyTooLarge(Exception):
 
 
 def read_request(client: socket.socket) -> ReceivedRequest:
-    """Read a request; raise ValueError if the client did not send a whole one of HTTP/1."""
+    """Read a request; raise ValueError if it is not HTTP/1 or not complete."""
     with client.makefile("rb") as stream:
         if not stream.peek(1)[:1].isalpha():  # such as a TLS client, which would wait for an answer
-            raise ValueError("The client sent no request of HTTP/1.")
+            raise ValueError("The client sent no HTTP/1 request.")
         first, *lines = head_of(stream)
         method, target, version = first.split(" ")
         headers: dict[str, str] = {}

@@ -103,7 +103,7 @@ class Connection:
             pass
 
     def reset(self) -> None:
-        """Have the connection closed by a reset, which discards what the client has not read."""
+        """Have the connection closed by a reset, which discards data that are not sent yet."""
         self._client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
 
     def go_down(self, seconds: float) -> None:

@@ -90,7 +90,7 @@ def prepare(moment: str) -> None:
         ).start()
     else:
         answering = Moments(int(moment), kill).answering
-        patch("ixbackoff.squirrel.keeping.answering", answering).start()
+        patch("ixbackoff.squirrel.keep_all.answering", answering).start()
 
 
 def killed(folder: Path, moment: str, words: list[str]) -> bool:

@@ -13,7 +13,7 @@ from unittest.mock import patch
 from ixbackoff import Command, Upload, attempt
 from ixbackoff._words.commands import Handler
 from ixbackoff.live import unfinished_uploads
-from ixbackoff.squirrel import fetching, handling, keeping, pipeline
+from ixbackoff.squirrel import fetching, handling, keep_all, pipeline
 from ixbackoff.squirrel.commands import ListObjects, Swap
 from ixbackoff.squirrel.handling import Handlers
 from ixbackoff.squirrel.index import Index
@@ -77,7 +77,7 @@ def record_before_the_upload() -> None:
 
         return usual(index, ours).around(around)
 
-    patch.object(keeping, "answering", answering).start()
+    patch.object(keep_all, "answering", answering).start()
 
 
 MISTAKES: dict[str, Callable[[], None]] = {

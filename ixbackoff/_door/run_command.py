@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from .._commandline import FAILED, WRONG, Parser, duration
+from .._argument_parser import FAILED, WRONG, Parser, duration
 from .._meaning.planning import plan
 from .._words.calls import CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse, interpreter_of, join_tables
 from ..live import live, live_async
-from . import finding, shell
+from . import named_objects, shell
 from .rehearsing import outcomes, rehearsed
 from .stderr_log import logged, with_notes
 
@@ -28,17 +28,17 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
         "       ixbackoff run RUNG [options] -- COMMAND ...",
         description="Run a program, or retry a shell command on a ladder, after longer and longer "
         "waits. Waits are logged to standard error; the value of a program is printed to standard "
-        f"output. {finding.TRUST}",
+        f"output. {named_objects.TRUST}",
         epilog="Exit status: for a program 0, 1 if it fails, 2 if it cannot be run; for a shell "
         f"command that of its last try, or {shell.LATE} if the time of --within is over.",
     )
     parser.add_argument(
         "what",
-        type=shell.rung if of_shell else partial(finding.program, given=given),
+        type=shell.rung if of_shell else partial(named_objects.program, given=given),
         metavar="RUNG" if of_shell else "MODULE:PROGRAM",
-        help=f"{finding.PROGRAM_HELP}; or a rung, such as N4 for five tries of a shell command",
+        help=f"{named_objects.PROGRAM_HELP}; or a rung (N4: five tries of a shell command)",
     )
-    finding.add_schedule(parser)
+    named_objects.add_schedule(parser)
     parser.add_argument(
         "--within",
         type=duration(0.001),
@@ -49,7 +49,7 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
     programs = parser.add_argument_group("options for a program")
     programs.add_argument(
         "--interpreter",
-        type=finding.interpreter,
+        type=named_objects.interpreter,
         metavar="MODULE:INTERPRETER",
         help="handlers for its commands, before those of live()",
     )
@@ -80,17 +80,17 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
 
 
 def main(words: list[str]) -> int:
-    before, given = finding.arguments_apart(words)
+    before, given = named_objects.arguments_apart(words)
     if shell.names_a_rung(before, len(before) < len(words)):
         return shell.run(parsed(before, of_shell=True), tuple(words[len(before) + 1 :]))
     args = parsed(before, of_shell=False, given=given)
-    found: finding.Found = args.what
+    found: named_objects.Found = args.what
     options = {"schedule": args.schedule, "within": args.within}
     try:
         if args.rehearse is not None:
             return rehearsed(found, args.rehearse, options, args.output_format)
         if found.needs:
-            print(f"{found.name} needs {found.needs}: {finding.GIVE}.", file=sys.stderr)
+            print(f"{found.name} needs {found.needs}: {named_objects.GIVE}.", file=sys.stderr)
             return WRONG
         with logged(ends=False):
             value = run(found, args.interpreter, options)
@@ -104,7 +104,7 @@ def main(words: list[str]) -> int:
     return 0
 
 
-def run(found: finding.Found, interpreter: Any, options: dict[str, Any]) -> Any:
+def run(found: named_objects.Found, interpreter: Any, options: dict[str, Any]) -> Any:
     awaits = CallAsync in plan(found.program, options["schedule"]).commands.kinds
     if not awaits and not isinstance(interpreter, AsyncInterpreter):
         handlers: Any = live()

@@ -7,9 +7,9 @@ from argparse import Namespace
 from collections.abc import Callable
 from functools import partial
 
-from .._commandline import FAILED, WRONG, Parser, duration, in_one_line
+from .._argument_parser import FAILED, WRONG, Parser, duration, in_one_line
 from .._meaning.planning import plan
-from . import finding
+from . import named_objects
 from .fitting import SERVICES, fit, service_limit
 from .mermaid import as_mermaid
 from .plan_text import Planned, as_json, as_text
@@ -24,21 +24,21 @@ FORMATS: dict[str, Callable[[Planned], str]] = {
 
 
 def parsed(words: list[str]) -> Namespace:
-    words, given = finding.arguments_apart(words)
+    words, given = named_objects.arguments_apart(words)
     parser = Parser(
         prog="ixbackoff plan",
         usage="ixbackoff plan MODULE:PROGRAM [options] [-- ARGUMENT ...]",
         description="Show what a program does at most, without running it: its tries, its waits, "
-        f"its time, and whether that fits a limit. {finding.TRUST}",
+        f"its time, and whether that fits a limit. {named_objects.TRUST}",
         epilog="Exit status: 0, 1 if the program does not fit a limit, 2 if it has no plan.",
     )
     parser.add_argument(
         "program",
-        type=partial(finding.program, given=given),
+        type=partial(named_objects.program, given=given),
         metavar="MODULE:PROGRAM",
-        help=finding.PROGRAM_HELP,
+        help=named_objects.PROGRAM_HELP,
     )
-    finding.add_schedule(parser)
+    named_objects.add_schedule(parser)
     parser.add_argument(
         "--each",
         type=duration(0),
@@ -64,7 +64,7 @@ def parsed(words: list[str]) -> Namespace:
 
 def main(words: list[str]) -> int:
     args = parsed(words)
-    found: finding.Found = args.program
+    found: named_objects.Found = args.program
     try:
         whole = plan(found.program, args.schedule, each=args.each)
     except (TypeError, ValueError) as error:  # a schedule may return seconds that no wait can have

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pytest
 
 from ixbackoff import known
-from ixbackoff.known.resending import IDEMPOTENT, sent_request
+from ixbackoff.known.http_statuses import IDEMPOTENT, sent_request
 from ixbackoff.testing.web import (
     Dropped,
     Fault,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from inspect import Parameter, iscoroutinefunction, signature
 from typing import Any, NamedTuple
 
-from .._commandline import imported, in_one_line, timing
+from .._argument_parser import imported, in_one_line, timing
 from .._functions.backoff import Backoff
 from .._meaning.chains import PROGRAM, Chain, program_of
 from .._words.commands import AsyncInterpreter, Command, Interpreter
