@@ -36,8 +36,7 @@ class Guards:
     _account: Account | None = None
     _read = 0.0  # the time at which a budget with a clock was last used
     _turn: float | None = None  # of a try that stands in line
-    _came = 0.0  # the time at which it came to the gate
-    _line: Performed | None = None
+    _came = _stood = 0.0  # the times at which it came to the gate, and last began to stand in line
 
     def __init__(
         self, budget: RetryBudget | None, within: float | None, passes: tuple[Any, ...]
@@ -48,36 +47,17 @@ class Guards:
         self.judges = bool(passes) or within is not None
         self._passed: list[Any] = []  # of each guard passed: the number of a probe, or the time
 
-    def admit(self, client: Any) -> bool:
-        """Return whether a try begins now; if not, it stands in line, or was refused and ended."""
-        shared = client.shared
-        now = shared.events.now
-        if self._turn is None:
-            if client.log is not None:
-                client.log.end_wait()
-            client.begun = now
-            if client.after is None:
-                self._open(now)
-        elif self._line is not None and shared.trace is not None:
-            shared.trace.append(self._line)
-        try:
-            for guard in self.passes[len(self._passed) :]:
-                if guard.__class__ is CircuitBreaker:
-                    self._passed.append(0 if guard.closed else guard.admit(now))
-                elif self._turn_at(guard, now) > now:
-                    line = in_line(self._turn - now)
-                    self._line = Performed(now, line, None, None, client.number)
-                    shared.events.after(line.seconds, client.__class__.begin, client)
-                    return False
-                else:
-                    self._turn = None
-                    self._passed.append(now)
-        except Exception as refusal:
-            shared.end_try(client, None, refusal)
-            return False
-        return True
+    @property
+    def stands(self) -> bool:
+        """True while a try stands in line."""
+        return self._turn is not None
 
-    def _open(self, now: float) -> None:
+    def line(self, client: int) -> Performed:
+        """Return the line of the trace for the last time in line."""
+        seconds = 0.0 if self._turn is None else self._turn - self._stood
+        return Performed(self._stood, in_line(seconds), None, None, client)
+
+    def begin(self, now: float) -> None:
         """Begin a run."""
         budget = self._budget
         self.reason, self.refused = None, False
@@ -87,20 +67,34 @@ class Guards:
         if self._within is not None:
             self.limit = Limit(now, self._within, whole=True)
 
+    def admit(self, now: float) -> float:
+        """Return the time at which a try may begin, or has to be admitted again: its turn."""
+        for guard in self.passes[len(self._passed) :]:
+            if guard.__class__ is CircuitBreaker:
+                self._passed.append(0 if guard.closed else guard.admit(now))
+                continue
+            turn = self._turn_at(guard, now)
+            if turn > now:
+                self._stood = now
+                return turn
+            self._turn = None
+            self._passed.append(now)
+        return now
+
     def _turn_at(self, gate: Gate, now: float) -> float:
         until = inf if self.limit is None else self.limit.deadline
-        before = self._turn
+        turn = self._turn
         try:
-            if before is None:
+            if turn is None:
                 self._came = now
-                before = gate.enter(now, now, until)
+                turn = gate.enter(now, now, until)
             else:
-                before = gate.turn(before, now, self._came, until)
-            self._turn = turn = checked_turn(gate, before)
-            if turn > now and turn >= until:  # a gate may ignore `until`
+                turn = gate.turn(turn, now, self._came, until)
+            self._turn = checked_turn(gate, turn)
+            if until <= turn > now:  # a gate may ignore `until`
                 raise too_late(turn, now, until)
         except Exception:
-            if before is not None:
+            if turn is not None:
                 gate.leave(now)
             self._turn = None
             raise

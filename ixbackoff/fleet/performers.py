@@ -1,4 +1,7 @@
-"""`TaskPerformer`: performs a task whose commands are answered as virtual time advances."""
+"""`TaskPerformer`: performs a task whose commands are answered as virtual time advances.
+
+`Join` and `Strand` perform the concurrent effects of a task.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,27 @@ from abc import ABC, abstractmethod
 from math import inf
 from typing import Any
 
-from .._limits.deadlines import LEFT, Expired, Limit, check_in_time, clean_up, seconds_left
+from .._limits.deadlines import (
+    LEFT,
+    Expired,
+    Left,
+    Limit,
+    check_in_time,
+    clean_up,
+    seconds_left,
+)
+from .._limits.forwarding import passed_on
 from .._meaning.chains import Chain
 from .._meaning.machine import Enter, Perform, Task, close
-from .._running.together import Aborted
+from .._meaning.semantics import limited, part
+from .._running.together import Aborted, Rules
 from .._running.traces import Performed
 from .._words.commands import Command, Misuse, raisable
 from .._words.failures import DeadlineExceeded
 from .._words.verdicts import is_transient
-from .._words.vocabulary import CLOCK, LINE, Delay, Together
-from .environment import Environment, Inside
-from .retries import limited_command, task_of
+from .._words.vocabulary import CLOCK, LINE, Delay, Together, checked_copy
+from .environment import Done, Environment, Inside
+from .retries import as_attempt, is_single, limited_command, task_of, unwrapped
 from .services.service import Request, Serving
 
 # A service may answer before its `ask` returns. If `settled` then resumed the task, a service that
@@ -32,63 +45,7 @@ NOT_YET = Inside([])
 """The state that clients share until they need one of their own."""
 
 
-class Branches(ABC):
-    """Concurrent effects."""
-
-    @abstractmethod
-    def begin(self) -> None:
-        """Begin all effects."""
-
-    @abstractmethod
-    def end(self, failure: BaseException) -> None:
-        """End all effects, and let the command fail with `failure`."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close all effects."""
-
-
-class Asking(ABC):
-    """A sender of requests, which abandons them when their time is over."""
-
-    _environment: Environment
-
-    @abstractmethod
-    def settled(
-        self,
-        request: Request,
-        value: Any,
-        failure: Exception | None,
-        instead: Exception | None = None,
-    ) -> None:
-        """Take the result of `request`; `instead` is the failure to go on with, if it differs."""
-
-    def abandon(self, request: Request) -> None:
-        request.over = True
-        self._environment.services[request.command.__class__].abandoned(request)
-
-    def expired(self, request: Request) -> None:
-        """End a request whose time is over, if it still runs."""
-        if not request.over:
-            self.abandon(request)
-            self.settled(request, None, no_answer(request.limit))
-
-    def exceeded(self, limited: tuple[Request, float]) -> None:
-        """End a request whose own limit of so many seconds is over, if it still runs."""
-        request, seconds = limited
-        if not request.over:
-            self.abandon(request)
-            where = f" ({request.command.__class__.__name__} was running)"
-            made = DeadlineExceeded(f"not done within {seconds:g} s{where}")
-            made.__cause__ = late = no_answer(request.limit)
-            self.settled(request, None, late, made)
-
-
-def no_answer(seconds: float | None) -> TimeoutError:
-    return TimeoutError(f"no answer arrived within {seconds:g} s")
-
-
-class TaskPerformer(Asking):
+class TaskPerformer(ABC):
     """A client, or a branch of one, which performs a task and its inner tasks.
 
     It works like the machine, except that a command may be answered at a later event.
@@ -99,17 +56,13 @@ class TaskPerformer(Asking):
         self._task: Task | None = None
         self._inside = NOT_YET
         self._arrived: Any = None  # ASKING, or a pair: the answer and the failure
-        self._waits_for: Request | Branches | Performed | None = None
+        self._waits_for: Request | Join | Performed | None = None
         self.begun = 0.0  # the start of the current try, or, in a wait, of the last try
         self.number = number
 
     @abstractmethod
     def ended(self, value: Any, failure: BaseException | None) -> None:
         """Take the result of the task."""
-
-    @abstractmethod
-    def branches(self, command: Together, left: float | None) -> Branches:
-        """Return the concurrent effects of `command`, which have so many seconds."""
 
     def entered(self, attempt: Chain) -> Task | None:
         """Return the task of an attempt inside another one; `None` if it is one request."""
@@ -189,10 +142,21 @@ class TaskPerformer(Asking):
                     return error
         return raisable(failure)
 
+    def request(self, command: Command[Any], serving: Serving, seconds: float | None) -> None:
+        """Perform a command in place of a task; a limit of its own has so many seconds."""
+        self._arrived = ASKING
+        if self._inside.limits:
+            self.ask_in_time(command, serving)
+        else:
+            self._ask(command, serving, seconds, own=True)
+        arrived, self._arrived = self._arrived, None
+        if arrived is not ASKING:
+            self.ended(*arrived)
+
     def close(self) -> None:
         task, waits_for = self._task, self._waits_for
         self._task = self._waits_for = None
-        if isinstance(waits_for, Branches):
+        if isinstance(waits_for, Join):
             waits_for.close()
         if task is not None:
             close(task, self._inside.callers)
@@ -201,7 +165,7 @@ class TaskPerformer(Asking):
         """Let the current command fail with `failure`."""
         waits_for = self._waits_for
         self._waits_for = None
-        if isinstance(waits_for, Branches):
+        if isinstance(waits_for, Join):
             waits_for.end(failure)
         elif isinstance(waits_for, Performed):  # it stands in line
             clean_up(self._inside.limits, failure)
@@ -291,22 +255,25 @@ class TaskPerformer(Asking):
         request: Request,
         value: Any,
         failure: Exception | None,
-        instead: Exception | None = None,
+        instead: Exception | None = None,  # the failure to throw into the task, if it is another
     ) -> None:
         environment = self._environment
+        raised: BaseException | None = failure
         if failure is None:
             tally = environment.tally
             tally.answered += 1
             tally.latency += environment.events.now - request.begun
         else:
             environment.count_failure(failure)
-        raised: BaseException | None = failure
         if failure is not None or environment.trace is not None:
             raised = self.record(request.command, request.begun, value, failure)
+            raised = instead or raised
         if self._arrived is not None:
-            self._arrived = value, instead or raised
+            self._arrived = value, raised
+        elif self._task is None:
+            self.ended(value, raised)
         else:
-            self.resume(value, instead or raised)
+            self.resume(value, raised)
 
     def _perform(self, command: Any) -> None:
         """Perform a command of a kind that has no service, or whose service is not known yet."""
@@ -319,8 +286,8 @@ class TaskPerformer(Asking):
             return
         if kind not in environment.handlers:
             if isinstance(command, Together):
-                branches = self._waits_for = self.branches(command, left)
-                branches.begin()
+                join = self._waits_for = Join(self, environment, command, left)
+                join.begin()
                 return
             serving = environment.find(kind)
             if serving is not None:
@@ -350,15 +317,149 @@ class TaskPerformer(Asking):
     def _ask(
         self, command: Command[Any], serving: Serving, seconds: float | None, own: bool = False
     ) -> None:
-        """Send a request that has so many seconds, which are those of an `own` limit or not."""
+        """Send a request that has so many seconds, those of an `own` limit or of one around it."""
         environment = self._environment
         events = environment.events
         now = events.now
         left = seconds if seconds is None or not own else now + seconds - now  # as a Limit rounds
         request = self._waits_for = Request(command, self.number, now, left, self)
-        if left is not None and own:
-            events.after(left, self.exceeded, (request, seconds))
-        elif left is not None:
-            events.after(left, self.expired, request)
+        if left is not None:
+            events.after(left, self._expired, (request, seconds if own else None))
         environment.tally.asked += 1
         serving.ask(request)
+
+    def _expired(self, limited: tuple[Request, float | None]) -> None:
+        """End a request whose time is over, if it still runs."""
+        request, own = limited
+        if request.over:
+            return
+        self.abandon(request)
+        late = TimeoutError(f"no answer arrived within {request.limit:g} s")
+        instead: Exception | None = None
+        if own is not None:
+            where = f" ({request.command.__class__.__name__} was running)"
+            instead = DeadlineExceeded(f"not done within {own:g} s{where}")
+            instead.__cause__ = late
+        self.settled(request, None, late, instead)
+
+    def abandon(self, request: Request) -> None:
+        request.over = True
+        self._environment.services[request.command.__class__].abandoned(request)
+
+
+class Join:
+    """Concurrent effects: each is a branch, a `Strand` with the number of the waiting client.
+
+    If they are over before all have ended, the `finally` blocks of the other branches run. The
+    waiting client resumes when all branches have ended.
+    """
+
+    def __init__(
+        self, client: TaskPerformer, environment: Environment, command: Together, left: float | None
+    ) -> None:
+        self._client = client
+        self._environment = environment
+        self._command = command
+        self._begun = environment.events.now
+        LEFT.set(None if left is None else Left(left))
+        self._rules = Rules(command, self._branch)
+        LEFT.set(None)
+        self._failure: BaseException | None = None
+        self._left = 1  # `begin` counts too: no branch ends before all have begun
+        self._running: dict[Strand, int] = {}
+
+    def _branch(self, command: Together, index: int, within: float | None) -> Strand:
+        given = command.effects[index], within, command.copied
+        return Strand(self._environment, self._client.number, self._ended, *given)
+
+    def begin(self) -> None:
+        for index, after in enumerate(self._rules.starts):
+            if after:
+                self._environment.events.after(after, self._start, index)
+            elif not self._rules.over:
+                self._start(index)
+        self._one_less()
+
+    def _start(self, index: int) -> None:
+        rules, now = self._rules, self._environment.events.now
+        branch = None if rules.over else rules.begin(index, now)
+        if branch is not None:
+            self._running[branch] = index
+            self._left += 1
+            branch.begin()
+
+    def end(self, failure: BaseException) -> None:
+        """End all branches, and let the command fail with `failure`."""
+        if self._failure is None:
+            self._failure, self._rules.over = failure, True
+            self._end_others()
+
+    def _end_others(self) -> None:
+        for branch in [*self._running]:
+            if branch in self._running:
+                branch.end(Aborted())
+
+    def close(self) -> None:
+        self._rules.over = True
+        for branch in self._running:
+            branch.close()
+
+    def _ended(self, branch: Strand, answer: Any, failure: BaseException | None) -> None:
+        index, over = self._running.pop(branch), self._rules.over
+        if self._rules.end(index, answer, failure, self._environment.events.now) and not over:
+            self._end_others()
+        self._one_less()
+
+    def _one_less(self) -> None:
+        self._left -= 1
+        if not self._left:
+            answers, failure = self._rules.result()
+            failure, self._failure = self._failure or failure, None
+            try:
+                self._client.arrived(self._command, self._begun, answers, failure)
+            finally:
+                failure = None  # break the cycle of exception, traceback and this frame
+
+
+class Strand(TaskPerformer):
+    """One of several concurrent effects, within so many seconds if given."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        number: int,
+        done: Done,
+        effect: Any,
+        within: float | None,
+        copied: bool,
+    ) -> None:
+        super().__init__(environment, number)
+        self._done = done
+        self._effect = unwrapped(effect)
+        self._within = within
+        self._copied = copied
+
+    def begin(self) -> None:
+        environment, effect, within = self._environment, self._effect, self._within
+        self.begun = environment.events.now
+        if is_single(effect) and not self._copied and (within is None or within > 0):
+            serving = environment.find(effect.__class__)
+            if serving is not None:
+                self.request(effect, serving, within)
+                return
+        inside = self._inside = environment.inside()
+        if self._copied:  # a stream, which applies the limits inside itself
+            inside.limits.append(Limit(0.0, inf, whole=False))
+            task = passed_on(part(as_attempt(effect), None), checked_copy)
+        else:
+            task = task_of(as_attempt(effect), inside)
+        self._task = task if within is None else limited(Enter(task), within, inside)
+        self.resume(None)
+
+    def ended(self, value: Any, failure: BaseException | None) -> None:
+        if isinstance(failure, Misuse):
+            raise failure
+        if self._inside is not NOT_YET:
+            self._inside.limits.clear()
+            self._environment.unused.append(self._inside)
+        self._done(self, value, failure)

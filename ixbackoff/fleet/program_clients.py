@@ -15,11 +15,9 @@ from .._meaning.semantics import chained, guards_of, limited
 from .._running.traces import Performed
 from .._words.commands import Misuse
 from .._words.reasons import add_note
-from .._words.vocabulary import Together
 from ..schedules.timings import Timing
-from .environment import Done, Environment
-from .joins import Join
-from .performers import Branches, Inside, TaskPerformer
+from .environment import Done, Environment, Inside
+from .performers import TaskPerformer
 
 
 class ProgramClient(TaskPerformer):
@@ -77,9 +75,6 @@ class ProgramClient(TaskPerformer):
     def expire(self, error: Expired) -> None:
         super().expire(error)
         self._run.expire(error)
-
-    def branches(self, command: Together, left: float | None) -> Branches:
-        return Join(self, self._environment, command, left)
 
     def wait(self, wait: Any) -> None:
         if wait is not self._run.wait:

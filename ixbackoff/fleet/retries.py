@@ -7,10 +7,9 @@ tests/fleet/test_clients.py compares these clients, event by event, with the pro
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from .._limits.nesting import check_begun
 from .._meaning.chains import Chain, Ladder, Step, chain
@@ -21,13 +20,13 @@ from .._meaning.runs import InAttempt, not_chosen, noted, number_after
 from .._meaning.semantics import attempted, limited, performed
 from .._meaning.steps import DoStep, Guard, Guarded, Limited, RetryStep, StartStep
 from .._running.traces import Performed
-from .._words.commands import Command, Misuse
+from .._words.commands import Command
 from .._words.failures import CircuitOpen, Crowded, Predicate
 from .._words.reasons import Reason, Story, too_long
 from .._words.verdicts import is_transient
 from .._words.vocabulary import WITHOUT_SERVICE, Reserve, Together, delay
 from ..schedules.timings import After, Timing
-from .environment import Done, Environment, Running
+from .environment import Done, Environment
 from .guards import Guards
 
 
@@ -169,18 +168,7 @@ class RunLog:
         noted(failure, Story(self._count + 1, self._count, self._seconds, reason), note, refused)
 
 
-class Trying(Running, Protocol):
-    """A client that tries an effect."""
-
-    guards: Guards | None  # `None` if there are none
-    begun: float  # the start of the current try, or, in a wait, of the last try
-    after: After | None  # the waits of this run; `None` until its first failure
-    wait_count: int  # the number of waits of this run
-    shortest: float  # the seconds of the last wait: the next one is not shorter
-    log: RunLog | None  # the waits of this run for the trace; `None` without a trace
-
-
-class Retrying(ABC):
+class Retrying:
     """The state that all clients of one program share."""
 
     def __init__(
@@ -193,65 +181,16 @@ class Retrying(ABC):
         self.from_start: Final = timing.from_start
         self.top: Final = program.start
         self.done: Final = done  # called at the end of each run
-        self.chosen: Final = tried.chosen
         self.tried: Final = tried
+        self.command: Final = tried.command
+        kind = tried.command.__class__
+        self.serving: Final = environment.find(kind) if tried.command is not None else None
+        self.attempt: Final = as_attempt(tried.effect)
+        self.function: Final = generating(self.attempt)
         waits = begins(timing, program.start, environment.events.random, checked=False)
         longest = checked_longest(program._defaults.longest)
         how = (program.start, (), tried.chosen, *waits, 0, timing.shortens, longest)
         self.descent: Final[Callable[[], After]] = descents(*how)  # begins the waits of a run
 
-    @abstractmethod
-    def client(self, number: int, guards: Guards | None) -> Running:
-        """Make a client."""
-
     def log(self) -> RunLog | None:
         return None if self.trace is None else RunLog(self.top, self.trace)
-
-    def end_try(self, client: Trying, value: Any, failure: BaseException | None) -> None:
-        """End a try: plan the next one after a wait, or end the run."""
-        chosen: Predicate | None = None
-        guards = client.guards
-        if guards is not None and guards.judges:
-            failure = guards.leave(value, failure, self.events.now)
-        if failure is not None:
-            failure.__traceback__ = None  # its frames refer to the client: a reference cycle
-            if isinstance(failure, Misuse):
-                raise failure
-            try:
-                seconds: float | None = None
-                if guards is None or guards.reason is None:
-                    if client.after is None:
-                        client.after = self.descent()
-                    seconds = client.after(failure, client.wait_count, client.shortest)
-                    chosen = self.chosen
-                if seconds is not None and (
-                    guards is None or not guards.refuse(failure, seconds, self.events.now)
-                ):
-                    self.wait(client, seconds, failure)
-                    return
-            except Exception as error:
-                failure = error
-                failure.__traceback__ = None
-                chosen = None
-        client.after = None
-        client.wait_count = 0
-        client.shortest = 0.0
-        if client.log is not None:
-            client.log.end(failure, chosen, guards)
-            client.log = self.log()
-        if guards is not None:
-            guards.close(failure)
-        self.done(client, value, failure)
-
-    def wait(self, client: Trying, seconds: float, failure: BaseException) -> None:
-        """Plan the next try of a client after a wait."""
-        client.wait_count += 1
-        client.shortest = seconds
-        events = self.events
-        if client.log is not None:
-            client.log.begin_wait(client.number, events.now, seconds, failure)
-        if self.from_start:
-            when = max(events.now, client.begun + seconds)
-            events.at(when, client.__class__.begin, client)
-        else:
-            events.after(seconds, client.__class__.begin, client)

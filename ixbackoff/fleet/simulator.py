@@ -19,14 +19,13 @@ from .._meaning.semantics import guards_of
 from .._running.traces import Performed
 from .._words.commands import Misuse
 from ..schedules.timings import Timing
-from .attempt_clients import AttemptRetrying
-from .command_clients import CommandRetrying
 from .environment import Environment, Running, checked_budget, checked_program, standard
 from .event_queue import Events
 from .guards import Guards
 from .outcomes import Outcome, Second
 from .program_clients import ProgramClient
 from .retries import Retrying, tried
+from .retry_clients import RetryClient
 from .services.service import Served, Service, Serving
 
 SELDOM = (100_000, 50, 100)
@@ -171,9 +170,9 @@ class Simulator:
             passes = (guards_of(how) or ()) if shared.tried.guarded else ()
             passes += shared.tried.passes
             if not passes and budget is None and self.within is None:
-                return shared.client(number, None)
+                return RetryClient(shared, number, None)
             if len({*map(id, passes)}) == len(passes):
-                return shared.client(number, Guards(budget, self.within, passes))
+                return RetryClient(shared, number, Guards(budget, self.within, passes))
         return ProgramClient(self.environment, number, own, how, self.timing, self.end)
 
     def retrying(self, program: Ladder) -> Retrying | None:
@@ -187,12 +186,9 @@ class Simulator:
         found = tried(program)
         if found is None:
             return None
-        how = self.environment, program, found, self.timing, self.end
-        if found.command is not None and (found.limit is None or self.within is None):
-            serving = self.environment.find(found.command.__class__)
-            if serving is not None:
-                return CommandRetrying(*how, serving)
-        return AttemptRetrying(*how)
+        if found.limit is not None and self.within is not None:  # two limits: a task has them
+            found = found._replace(command=None, limit=None)
+        return Retrying(self.environment, program, found, self.timing, self.end)
 
     def pause(self) -> float:
         return 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate
