@@ -30,22 +30,21 @@ class Guards:
         refused: whether the budget or the deadline refused the last wait.
     """
 
-    limit: Limit | None = None
-    reason: Reason | None = None
-    refused = False
-    _account: Account | None = None
-    _read = 0.0  # the time at which a budget with a clock was last used
-    _turn: float | None = None  # of a try that stands in line
-    _came = _stood = 0.0  # the times at which it came to the gate, and last began to stand in line
-
     def __init__(
         self, budget: RetryBudget | None, within: float | None, passes: tuple[Any, ...]
     ) -> None:
+        self.passes = passes
+        self.limit: Limit | None = None
+        self.judges = bool(passes) or within is not None
+        self.reason: Reason | None = None
+        self.refused = False
         self._budget = budget
         self._within = within
-        self.passes = passes
-        self.judges = bool(passes) or within is not None
+        self._account: Account | None = None
+        self._read = 0.0  # the time at which a budget with a clock was last used
         self._passed: list[Any] = []  # of each guard passed: the number of a probe, or the time
+        self._turn: float | None = None  # of a try that stands in line
+        self._came = self._stood = 0.0  # when it came to the gate, and began to stand in line
 
     @property
     def stands(self) -> bool:

@@ -265,9 +265,11 @@ class TaskPerformer(ABC):
             tally.latency += environment.events.now - request.begun
         else:
             environment.count_failure(failure)
-        if failure is not None or environment.trace is not None:
+            raised = raisable(failure)
+        if environment.trace is not None or self._inside.limits:
             raised = self.record(request.command, request.begun, value, failure)
-            raised = instead or raised
+        if instead is not None:
+            raised = instead
         if self._arrived is not None:
             self._arrived = value, raised
         elif self._task is None:

@@ -182,9 +182,12 @@ class Retrying:
         self.top: Final = program.start
         self.done: Final = done  # called at the end of each run
         self.tried: Final = tried
-        self.command: Final = tried.command
+        self.command: Final[Any] = tried.command
+        self.limit: Final = tried.limit
         kind = tried.command.__class__
-        self.serving: Final = environment.find(kind) if tried.command is not None else None
+        self.serving: Final = None if tried.command is None else environment.find(kind)
+        self.ask: Final[Any] = None if self.serving is None else self.serving.ask
+        self.tally: Final = environment.tally
         self.attempt: Final = as_attempt(tried.effect)
         self.function: Final = generating(self.attempt)
         waits = begins(timing, program.start, environment.events.random, checked=False)

@@ -8,21 +8,21 @@ from .._words.commands import Misuse
 from .._words.failures import Predicate
 from ..schedules.timings import After
 from .guards import Guards
-from .performers import NOT_YET, TaskPerformer
+from .performers import ASKING, NOT_YET, TaskPerformer
 from .retries import Retrying, task_of
+from .services.service import Request
 
 
 class RetryClient(TaskPerformer):
     """A client that retries a command or an attempt, without a stream of commands."""
 
-    _after: After | None = None  # the waits of this run; `None` until its first failure
-    _wait_count = 0  # the number of waits of this run
-    _shortest = 0.0  # the seconds of the last wait: the next one is not shorter
-
     def __init__(self, shared: Retrying, number: int, guards: Guards | None) -> None:
         super().__init__(shared.environment, number)
         self._shared = shared
         self._guards = guards
+        self._after: After | None = None  # the waits of this run; `None` until its first failure
+        self._wait_count = 0  # the number of waits of this run
+        self._shortest = 0.0  # the seconds of the last wait: the next one is not shorter
         self._log = shared.log()  # the waits of this run for the trace; `None` without a trace
 
     def begin(self) -> None:
@@ -35,7 +35,15 @@ class RetryClient(TaskPerformer):
         elif not self._admitted(guards, now):
             return
         if shared.serving is not None:
-            self.request(shared.command, shared.serving, shared.tried.limit)
+            if self._inside is not NOT_YET or shared.limit is not None:
+                self.request(shared.command, shared.serving, shared.limit)
+                return
+            shared.tally.asked += 1  # as `request`, in place
+            self._arrived = ASKING
+            shared.ask(Request(shared.command, self.number, now, None, self))
+            arrived, self._arrived = self._arrived, None
+            if arrived is not ASKING:
+                self.ended(*arrived)
             return
         try:
             if shared.function is not None:
@@ -88,7 +96,11 @@ class RetryClient(TaskPerformer):
             inside.passed = ()
             shared.environment.unused.append(inside)
             self._inside = NOT_YET
-        if guards is not None and guards.judges:
+        if guards is None:
+            if failure is None and self._after is None and self._log is None:
+                shared.done(self, value, None)
+                return
+        elif guards.judges:
             failure = guards.leave(value, failure, shared.events.now)
         chosen: Predicate | None = None
         if failure is not None:
