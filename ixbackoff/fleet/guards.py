@@ -25,7 +25,7 @@ class Guards:
     Attributes:
         passes: the gates and breakers that each try passes through, outermost first.
         limit: the deadline of the current run; `None` without one.
-        judges: whether the guards need the end of each try, not only that of the run.
+        judges: whether the guards need each try, not only the end of the run.
         reason: why the guards have ended the run; `None` if they have not.
         refused: whether the budget or the deadline refused the last wait.
     """
@@ -35,12 +35,13 @@ class Guards:
     ) -> None:
         self.passes = passes
         self.limit: Limit | None = None
-        self.judges = bool(passes) or within is not None
+        self.judges = bool(passes) or within is not None or (budget is not None and budget.timed)
         self.reason: Reason | None = None
         self.refused = False
         self._budget = budget
         self._within = within
-        self._account: Account | None = None
+        untimed = budget is not None and not budget.timed
+        self._account: Account | None = budget.open(0.0) if budget and untimed else None
         self._read = 0.0  # the time at which a budget with a clock was last used
         self._passed: list[Any] = []  # of each guard passed: the number of a probe, or the time
         self._turn: float | None = None  # of a try that stands in line
@@ -59,10 +60,9 @@ class Guards:
     def begin(self, now: float) -> None:
         """Begin a run."""
         budget = self._budget
-        self.reason, self.refused = None, False
-        if budget is not None:
-            self._read = now if budget.timed else 0.0
-            self._account = budget.open(self._read)
+        if budget is not None and budget.timed:
+            self._read = now
+            self._account = budget.open(now)
         if self._within is not None:
             self.limit = Limit(now, self._within, whole=True)
 
@@ -138,6 +138,7 @@ class Guards:
 
     def close(self, failure: BaseException | None) -> None:
         """End a run."""
+        self.reason, self.refused = None, False
         if self._account is not None:
             self._account.close(failure, self._read)
 

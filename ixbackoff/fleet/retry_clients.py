@@ -28,7 +28,7 @@ class RetryClient(TaskPerformer):
     def begin(self) -> None:
         shared, guards = self._shared, self._guards
         now = shared.events.now
-        if guards is None:
+        if guards is None or not guards.judges:
             if self._log is not None:
                 self._log.end_wait()
             self.begun = now
@@ -76,7 +76,7 @@ class RetryClient(TaskPerformer):
         if turn > now:
             shared.events.after(turn - now, RetryClient.begin, self)
             return False
-        if guards.judges:
+        if guards.limit is not None or shared.serving is None:
             inside = self._inside = shared.environment.inside()
             inside.passed = guards.passes
             if guards.limit is not None:
@@ -96,11 +96,13 @@ class RetryClient(TaskPerformer):
             inside.passed = ()
             shared.environment.unused.append(inside)
             self._inside = NOT_YET
-        if guards is None:
+        if guards is None or not guards.judges:
             if failure is None and self._after is None and self._log is None:
+                if guards is not None:
+                    guards.close(None)
                 shared.done(self, value, None)
                 return
-        elif guards.judges:
+        else:
             failure = guards.leave(value, failure, shared.events.now)
         chosen: Predicate | None = None
         if failure is not None:
