@@ -51,6 +51,8 @@ class TaskPerformer(ABC):
     It works like the machine, except that a command may be answered at a later event.
     """
 
+    __slots__ = ("_arrived", "_environment", "_inside", "_task", "_waits_for", "begun", "number")
+
     def __init__(self, environment: Environment, number: int) -> None:
         self._environment = environment
         self._task: Task | None = None
@@ -425,6 +427,8 @@ class Join:
 
 class Strand(TaskPerformer):
     """One of several concurrent effects, within so many seconds if given."""
+
+    __slots__ = ("_copied", "_done", "_effect", "_within")
 
     def __init__(
         self,

@@ -77,7 +77,8 @@ class ProgramClient(TaskPerformer):
         self._run.expire(error)
 
     def wait(self, wait: Any) -> None:
-        if wait is not self._run.wait:
+        current: Any = self._run.wait
+        if wait is not current:
             super().wait(wait)
             return
         environment = self._environment

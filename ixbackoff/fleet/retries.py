@@ -27,7 +27,6 @@ from .._words.verdicts import is_transient
 from .._words.vocabulary import WITHOUT_SERVICE, Reserve, Together, delay
 from ..schedules.timings import After, Timing
 from .environment import Done, Environment
-from .guards import Guards
 
 
 class Tried(NamedTuple):
@@ -148,17 +147,28 @@ class RunLog:
             self.wait = None
 
     def end(
-        self, failure: BaseException | None, chosen: Predicate | None, guards: Guards | None
+        self,
+        failure: BaseException | None,
+        chosen: Predicate | None,
+        guarded: Reason | None,
+        refused: bool,
     ) -> None:
-        """Note tries and waits on a last failure; `chosen`, if given, decided against a retry."""
+        """Note tries and waits on a last failure.
+
+        Args:
+            failure: the failure; `None` after a success.
+            chosen: the predicate that decided against a retry, if one did.
+            guarded: why a guard has ended the run, if one has.
+            refused: whether a guard refused a wait, and noted why.
+        """
         if failure is None:
             return
-        reason: Reason = "gave up"
-        note, refused = "", guards is not None and guards.refused
-        if guards is not None and guards.reason is not None:
-            reason = guards.reason
-        elif too_long(failure):
-            reason, note = "asked for too long", too_long(failure)
+        reason: Reason = guarded or "gave up"
+        note = too_long(failure)
+        if guarded is not None:
+            note = ""
+        elif note:
+            reason = "asked for too long"
         elif isinstance(failure, CircuitOpen):
             reason = "circuit open"
         elif isinstance(failure, Crowded):

@@ -6,8 +6,8 @@ from typing import Any
 
 from .._words.commands import Misuse
 from .._words.failures import Predicate
+from .._words.reasons import Reason
 from ..schedules.timings import After
-from .guards import Guards
 from .performers import ASKING, NOT_YET, TaskPerformer
 from .retries import Retrying, task_of
 from .services.service import Request
@@ -16,24 +16,24 @@ from .services.service import Request
 class RetryClient(TaskPerformer):
     """A client that retries a command or an attempt, without a stream of commands."""
 
-    def __init__(self, shared: Retrying, number: int, guards: Guards | None) -> None:
+    __slots__ = ("_after", "_log", "_shared", "_shortest", "_wait_count")
+
+    reason: Reason | None = None  # why a guard has ended the run
+    refused = False  # whether the budget or the deadline refused the last wait
+
+    def __init__(self, shared: Retrying, number: int) -> None:
         super().__init__(shared.environment, number)
         self._shared = shared
-        self._guards = guards
         self._after: After | None = None  # the waits of this run; `None` until its first failure
         self._wait_count = 0  # the number of waits of this run
         self._shortest = 0.0  # the seconds of the last wait: the next one is not shorter
         self._log = shared.log()  # the waits of this run for the trace; `None` without a trace
 
     def begin(self) -> None:
-        shared, guards = self._shared, self._guards
-        now = shared.events.now
-        if guards is None or not guards.judges:
-            if self._log is not None:
-                self._log.end_wait()
-            self.begun = now
-        elif not self._admitted(guards, now):
-            return
+        shared = self._shared
+        if self._log is not None:
+            self._log.end_wait()
+        self.begun = now = shared.events.now
         if shared.serving is not None:
             if self._inside is not NOT_YET or shared.limit is not None:
                 self.request(shared.command, shared.serving, shared.limit)
@@ -57,79 +57,41 @@ class RetryClient(TaskPerformer):
         else:
             self.resume(None)
 
-    def _admitted(self, guards: Guards, now: float) -> bool:
-        """Return whether a try begins now; if not, it stands in line, or was refused and ended."""
-        shared = self._shared
-        if not guards.stands:
-            if self._log is not None:
-                self._log.end_wait()
-            self.begun = now
-            if self._after is None:
-                guards.begin(now)
-        elif shared.trace is not None:
-            shared.trace.append(guards.line(self.number))
-        try:
-            turn = guards.admit(now)
-        except Exception as refusal:
-            self.ended(None, refusal)
-            return False
-        if turn > now:
-            shared.events.after(turn - now, RetryClient.begin, self)
-            return False
-        if guards.limit is not None or shared.serving is None:
-            inside = self._inside = shared.environment.inside()
-            inside.passed = guards.passes
-            if guards.limit is not None:
-                inside.limits.append(guards.limit)
-        return True
-
-    def close(self) -> None:
-        super().close()
-        if self._guards is not None:
-            self._guards.drop(self._shared.events.now)
-
     def ended(self, value: Any, failure: BaseException | None) -> None:
         """End a try: plan the next one after a wait, or end the run."""
-        shared, inside, guards = self._shared, self._inside, self._guards
+        shared, inside = self._shared, self._inside
         if inside is not NOT_YET:
             inside.limits.clear()
             inside.passed = ()
             shared.environment.unused.append(inside)
             self._inside = NOT_YET
-        if guards is None or not guards.judges:
-            if failure is None and self._after is None and self._log is None:
-                if guards is not None:
-                    guards.close(None)
-                shared.done(self, value, None)
-                return
-        else:
-            failure = guards.leave(value, failure, shared.events.now)
-        chosen: Predicate | None = None
+        if failure is None and self._after is None and self._log is None:
+            shared.done(self, value, None)
+            return
+        chosen: Predicate | None = shared.tried.chosen
         if failure is not None:
             failure.__traceback__ = None  # its frames refer to the client: a reference cycle
             if isinstance(failure, Misuse):
                 raise failure
             try:
-                if guards is None or guards.reason is None:
-                    if self._after is None:
-                        self._after = shared.descent()
-                    seconds = self._after(failure, self._wait_count, self._shortest)
-                    if seconds is None:
-                        chosen = shared.tried.chosen
-                    elif guards is None or not guards.refuse(failure, seconds, shared.events.now):
-                        self._wait(seconds, failure)
-                        return
+                seconds = self.next_wait(failure)
+                if seconds is not None:
+                    self._wait(seconds, failure)
+                    return
             except Exception as error:
-                failure = error
+                failure, chosen = error, None
                 failure.__traceback__ = None
         if self._log is not None:
-            self._log.end(failure, chosen, guards)
+            self._log.end(failure, chosen, self.reason, self.refused)
             self._log = shared.log()
-        if self._after is not None:
-            self._after, self._wait_count, self._shortest = None, 0, 0.0
-        if guards is not None:
-            guards.close(failure)
+        self._after, self._wait_count, self._shortest = None, 0, 0.0
         shared.done(self, value, failure)
+
+    def next_wait(self, failure: Any) -> float | None:
+        """Return the seconds of the wait after `failure`; `None` if there is none."""
+        if self._after is None:
+            self._after = self._shared.descent()
+        return self._after(failure, self._wait_count, self._shortest)
 
     def _wait(self, seconds: float, failure: BaseException) -> None:
         self._wait_count += 1
@@ -138,6 +100,6 @@ class RetryClient(TaskPerformer):
         if self._log is not None:
             self._log.begin_wait(self.number, events.now, seconds, failure)
         if self._shared.from_start:
-            events.at(max(events.now, self.begun + seconds), RetryClient.begin, self)
+            events.at(max(events.now, self.begun + seconds), self.__class__.begin, self)
         else:
-            events.after(seconds, RetryClient.begin, self)
+            events.after(seconds, self.__class__.begin, self)

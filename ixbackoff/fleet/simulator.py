@@ -21,7 +21,7 @@ from .._words.commands import Misuse
 from ..schedules.timings import Timing
 from .environment import Environment, Running, checked_budget, checked_program, standard
 from .event_queue import Events
-from .guards import Guards
+from .guarded_clients import GuardedClient
 from .outcomes import Outcome, Second
 from .program_clients import ProgramClient
 from .retries import Retrying, tried
@@ -56,6 +56,7 @@ class Simulator:
         self.random = self.events.random.random
         self.ended = 0.0
         self.gave_up: set[int] = set()
+        self.budgeted = False
         self.known: dict[int, tuple[Ladder, Retrying | None]] = {}
         begun: dict[int, Serving] = {}
         serving: dict[type, Serving] = {}
@@ -85,6 +86,7 @@ class Simulator:
     ) -> Outcome:
         LEFT.set(None)
         RUNNING.set(OVER)
+        self.budgeted = budget is not None
 
         def made(number: int) -> Running:
             own_budget = None if budget is None else checked_budget(budget(number))
@@ -170,9 +172,9 @@ class Simulator:
             passes = (guards_of(how) or ()) if shared.tried.guarded else ()
             passes += shared.tried.passes
             if not passes and budget is None and self.within is None:
-                return RetryClient(shared, number, None)
+                return RetryClient(shared, number)
             if len({*map(id, passes)}) == len(passes):
-                return RetryClient(shared, number, Guards(budget, self.within, passes))
+                return GuardedClient(shared, number, budget, self.within, passes)
         return ProgramClient(self.environment, number, own, how, self.timing, self.end)
 
     def retrying(self, program: Ladder) -> Retrying | None:
@@ -188,7 +190,8 @@ class Simulator:
             return None
         if found.limit is not None and self.within is not None:  # two limits: a task has them
             found = found._replace(command=None, limit=None)
-        return Retrying(self.environment, program, found, self.timing, self.end)
+        done = self.guarded_done if self.budgeted else self.end
+        return Retrying(self.environment, program, found, self.timing, done)
 
     def pause(self) -> float:
         return 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate
@@ -203,6 +206,10 @@ class Simulator:
             self.gave_up.add(client.number)
         if self.rate is not None:
             events.after(-log(1.0 - self.random()) / self.rate, client.__class__.begin, client)
+
+    def guarded_done(self, client: Any, answer: object, failure: BaseException | None) -> None:
+        client.close_run(failure)
+        self.end(client, answer, failure)
 
     def left(self, client: Running, answer: object, failure: BaseException | None) -> None:
         self.done(client, answer, failure)
