@@ -146,6 +146,8 @@ class Limiter(Gate):
 
     @override
     def answer(self, value: object) -> None:
+        if value is None:
+            return
         with suppress(Exception):  # of a mock or a proxy, whose headers must not fail a success
             headers: Any = getattr(value, "headers", None)
             if hasattr(headers, "keys"):  # a mapping

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin, get_type
 
 from .._limits.breakers import CircuitBreaker
 from .._limits.gate import Gate
-from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
+from .._words.commands import Command, Misuse
 from .._words.failures import Predicate
 from .._words.rungs import ENDLESS, name_of, position
 from .._words.vocabulary import Delay, Reserve
@@ -72,10 +72,14 @@ class StartStep(Step):
     __slots__ = ("arguments", "fresh", "function", "keywords")
 
     def __init__(
-        self, function: Function, arguments: tuple[Any, ...], keywords: dict[str, Any]
+        self,
+        function: Function,
+        arguments: tuple[Any, ...],
+        keywords: dict[str, Any],
+        fresh: bool,
     ) -> None:
         self.function = function
-        self.fresh = bool(code_flags(function) & CO_GENERATOR)
+        self.fresh = fresh
         self.arguments = arguments
         self.keywords = keywords
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any, Protocol, TypeAlias
 
 from .._limits.budgets import RetryBudget
@@ -64,6 +65,7 @@ class Environment:
         self.from_start = from_start
         self.trace = trace
         self.unused: list[Inside] = []
+        self.thread = get_ident()
 
     def inside(self) -> Inside:
         """Return a state for attempts: one that is not used any more, or a new one."""
@@ -92,11 +94,6 @@ class Environment:
             f"services | service.serves({kind.__name__}), or "
             f"services | instantly({kind.__name__}.handled_by(...))."
         )
-
-    def count_failure(self, failure: BaseException) -> None:
-        self.tally.failed += 1
-        if isinstance(failure, TimeoutError):
-            self.tally.late += 1
 
 
 def standard(events: Events) -> Handlers:

@@ -21,6 +21,9 @@ from .._words.vocabulary import in_line
 from .retries import Retrying
 from .retry_clients import RetryClient
 
+CLOSED = (0,)
+"""The number of a try that is not a probe."""
+
 
 class GuardedClient(RetryClient):
     """A client that retries an effect; each try passes through `passes`, the outermost first."""
@@ -106,7 +109,7 @@ class GuardedClient(RetryClient):
         """Return the time at which a try may begin, or has to be admitted again: its turn."""
         for guard in self._passes[len(self._passed) :]:
             if guard.__class__ is CircuitBreaker:
-                self._passed += (0 if guard.closed else guard.admit(now),)
+                self._passed += CLOSED if guard.closed else (guard.admit(now),)
                 continue
             turn = self._turn_at(guard, now)
             if turn > now:
@@ -136,13 +139,14 @@ class GuardedClient(RetryClient):
 
     def ended(self, value: Any, failure: BaseException | None) -> None:
         now = self._shared.events.now
-        while self._passed:
-            *before, began = self._passed
-            self._passed = tuple(before)
-            guard = self._passes[len(before)]
-            report = settled if guard.__class__ is CircuitBreaker else reported
+        passed, self._passed = self._passed, ()
+        for index in range(len(passed) - 1, -1, -1):
+            guard = self._passes[index]
             try:
-                report(guard, began, value, failure, now)
+                if guard.__class__ is CircuitBreaker:
+                    settled(guard, passed[index], failure, now)
+                else:
+                    reported(guard, passed[index], value, failure, now)
             except Exception as error:
                 failure = error
         limit = self._limit
@@ -192,11 +196,9 @@ class GuardedClient(RetryClient):
                 guard.release(began)
 
 
-def settled(
-    breaker: CircuitBreaker, probe: int, _: Any, failure: BaseException | None, now: float
-) -> None:
+def settled(breaker: CircuitBreaker, probe: int, failure: BaseException | None, now: float) -> None:
     """Report the end of a try to `breaker`, as `guarded` does."""
-    blamed = False if failure is None else breaker.blames(failure)
+    blamed = failure is not None and breaker.blames(failure)
     if blamed:
         breaker.fail(probe, now)
     elif blamed is False and breaker.rated:

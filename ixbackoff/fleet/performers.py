@@ -20,7 +20,7 @@ from .._limits.deadlines import (
 )
 from .._limits.forwarding import passed_on
 from .._meaning.chains import Chain
-from .._meaning.machine import Enter, Perform, Task, close
+from .._meaning.machine import IN_PLACE, Enter, Perform, Task, close
 from .._meaning.semantics import limited, part
 from .._running.together import Aborted, Rules
 from .._running.traces import Performed
@@ -37,6 +37,8 @@ from .services.service import Request, Serving
 # ASKING before each call of `ask`: a result that arrives during the call replaces ASKING, and the
 # loop in `resume` continues with that result. If `_arrived` is still ASKING after the call, the
 # result will arrive as an event.
+ROOM = 50
+"""The number of attempts that may run in place in one task."""
 ASKING: Any = object()
 """The value of `_arrived` while a command is issued."""
 
@@ -51,12 +53,24 @@ class TaskPerformer(ABC):
     It works like the machine, except that a command may be answered at a later event.
     """
 
-    __slots__ = ("_arrived", "_environment", "_inside", "_task", "_waits_for", "begun", "number")
+    __slots__ = (
+        "_arrived",
+        "_environment",
+        "_inside",
+        "_task",
+        "_waits_for",
+        "begun",
+        "number",
+        "room",
+        "thread",
+    )
 
     def __init__(self, environment: Environment, number: int) -> None:
         self._environment = environment
         self._task: Task | None = None
         self._inside = NOT_YET
+        self.room = 0  # see IN_PLACE in machine
+        self.thread = environment.thread
         self._arrived: Any = None  # ASKING, or a pair: the answer and the failure
         self._waits_for: Request | Join | Performed | None = None
         self.begun = 0.0  # the start of the current try, or, in a wait, of the last try
@@ -181,6 +195,7 @@ class TaskPerformer(ABC):
     def resume(self, value: Any, failure: BaseException | None = None) -> None:
         """Send an answer or throw a failure, and continue until a command takes virtual time."""
         environment, task = self._environment, self._task
+        IN_PLACE[0] = self
         try:
             while task is not None:
                 try:
@@ -192,11 +207,13 @@ class TaskPerformer(ABC):
                     else:
                         callers = self._inside.callers
                         task = callers.pop() if callers else None
+                        self.room = 0  # the task may be deep in place
                     self._task = task
                 except (Exception, Expired, Aborted) as error:
                     value, failure = None, error
                     callers = self._inside.callers
                     task = self._task = callers.pop() if callers else None
+                    self.room = 0
                 else:
                     kind = command.__class__
                     serving = environment.services.get(kind)
@@ -220,6 +237,7 @@ class TaskPerformer(ABC):
                                 self._inside.callers.append(task)
                                 task, value, failure = inner, None, None
                                 self._task = task
+                                self.room = ROOM
                                 continue
                         else:
                             self._perform(command)
@@ -260,13 +278,15 @@ class TaskPerformer(ABC):
         instead: Exception | None = None,  # the failure to throw into the task, if it is another
     ) -> None:
         environment = self._environment
+        tally = environment.tally
         raised: BaseException | None = failure
         if failure is None:
-            tally = environment.tally
             tally.answered += 1
             tally.latency += environment.events.now - request.begun
         else:
-            environment.count_failure(failure)
+            tally.failed += 1
+            if isinstance(failure, TimeoutError):
+                tally.late += 1
             raised = raisable(failure)
         if environment.trace is not None or self._inside.limits:
             raised = self.record(request.command, request.begun, value, failure)
@@ -460,6 +480,7 @@ class Strand(TaskPerformer):
         else:
             task = task_of(as_attempt(effect), inside)
         self._task = task if within is None else limited(Enter(task), within, inside)
+        self.room = ROOM
         self.resume(None)
 
     def ended(self, value: Any, failure: BaseException | None) -> None:

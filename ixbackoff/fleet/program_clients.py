@@ -17,7 +17,7 @@ from .._words.commands import Misuse
 from .._words.reasons import add_note
 from ..schedules.timings import Timing
 from .environment import Done, Environment, Inside
-from .performers import TaskPerformer
+from .performers import ROOM, TaskPerformer
 
 
 class ProgramClient(TaskPerformer):
@@ -53,7 +53,7 @@ class ProgramClient(TaskPerformer):
         if how.budget is not None:
             self._read = events.now if how.budget.timed else 0.0
             self._account = how.budget.open(self._read)
-        self._task = chained(self._program, run)
+        self._task, self.room = chained(self._program, run), ROOM
         within: Any = how.within
         if within is not None:
             self._task = limited(Enter(self._task), within, run)

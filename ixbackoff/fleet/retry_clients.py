@@ -8,7 +8,7 @@ from .._words.commands import Misuse
 from .._words.failures import Predicate
 from .._words.reasons import Reason
 from ..schedules.timings import After
-from .performers import ASKING, NOT_YET, TaskPerformer
+from .performers import ASKING, NOT_YET, ROOM, TaskPerformer
 from .retries import Retrying, task_of
 from .services.service import Request
 
@@ -45,6 +45,7 @@ class RetryClient(TaskPerformer):
             if arrived is not ASKING:
                 self.ended(*arrived)
             return
+        self.room = ROOM
         try:
             if shared.function is not None:
                 self._task = shared.function()

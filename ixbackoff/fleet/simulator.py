@@ -15,6 +15,7 @@ from .._limits.deadlines import LEFT
 from .._limits.nesting import OVER, RUNNING, this_thread
 from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
+from .._meaning.machine import IN_PLACE
 from .._meaning.semantics import guards_of
 from .._running.traces import Performed
 from .._words.commands import Misuse
@@ -103,6 +104,7 @@ class Simulator:
                 self.plan_arrival(self.arrivals, made, numbers)
                 self.run(running, seconds, watch)
         finally:
+            IN_PLACE[0] = None
             for client in [*running, *self.present.values()]:
                 client.close()
         return Outcome(
