@@ -118,9 +118,8 @@ class TaskPerformer(ABC):
 
     def seconds_left(self, command: Command[Any]) -> float | None:
         """Return the seconds left for `command`, or `None`; raise Expired if there are none."""
-        limits = self.limits()
-        left = inf
-        if limits:
+        limits, left = self._inside.limits, inf
+        if limits and (limits := self.limits()):
             try:
                 left = seconds_left(command, limits, self._environment.events.now)
             except Expired as error:
@@ -386,15 +385,11 @@ class Join:
         self._command = command
         self._begun = environment.events.now
         LEFT.set(None if left is None else Left(left))
-        self._rules = Rules(command, self._branch)
+        self._rules = Rules(command, parts_of_branch)
         LEFT.set(None)
         self._failure: BaseException | None = None
         self._left = 1  # `begin` counts too: no branch ends before all have begun
         self._running: dict[Strand, int] = {}
-
-    def _branch(self, command: Together, index: int, within: float | None) -> Strand:
-        given = command.effects[index], within, command.copied
-        return Strand(self._environment, self._client.number, self._ended, *given)
 
     def begin(self) -> None:
         for index, after in enumerate(self._rules.starts):
@@ -406,8 +401,9 @@ class Join:
 
     def _start(self, index: int) -> None:
         rules, now = self._rules, self._environment.events.now
-        branch = None if rules.over else rules.begin(index, now)
-        if branch is not None:
+        given = None if rules.over else rules.begin(index, now)
+        if given is not None:
+            branch = Strand(self._environment, self._client.number, self._ended, *given)
             self._running[branch] = index
             self._left += 1
             branch.begin()
@@ -443,6 +439,13 @@ class Join:
                 self._client.arrived(self._command, self._begun, answers, failure)
             finally:
                 failure = None  # break the cycle of exception, traceback and this frame
+
+
+def parts_of_branch(
+    command: Together, index: int, within: float | None
+) -> tuple[Any, float | None, bool]:
+    """Return the last arguments of a `Strand`; a method of the `Join` would be a cycle."""
+    return command.effects[index], within, command.copied
 
 
 class Strand(TaskPerformer):
@@ -489,4 +492,5 @@ class Strand(TaskPerformer):
         if self._inside is not NOT_YET:
             self._inside.limits.clear()
             self._environment.unused.append(self._inside)
+        self._waits_for = None  # break the cycle of the request and its sender
         self._done(self, value, failure)
