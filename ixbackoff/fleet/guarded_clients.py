@@ -11,12 +11,11 @@ from math import inf
 from typing import Any
 
 from .._limits.breakers import CircuitBreaker
-from .._limits.budgets import REFUSED, Account, RetryBudget
+from .._limits.budgets import REFUSED, RetryBudget
 from .._limits.deadlines import NOT_AGAIN, Expired, Limit, late_wait
 from .._limits.gate import Gate, checked_turn, heard, too_late
 from .._meaning.steps import Guard
 from .._running.traces import Performed
-from .._words.reasons import add_note
 from .._words.vocabulary import in_line
 from .retries import Retrying
 from .retry_clients import RetryClient
@@ -28,22 +27,6 @@ CLOSED = (0,)
 class GuardedClient(RetryClient):
     """A client that retries an effect; each try passes through `passes`, the outermost first."""
 
-    __slots__ = (
-        "_account",
-        "_budget",
-        "_came",
-        "_limit",
-        "_passed",
-        "_passes",
-        "_read",
-        "_since",
-        "_stood",
-        "_turn",
-        "_within",
-        "reason",
-        "refused",
-    )
-
     def __init__(
         self,
         shared: Retrying,
@@ -54,18 +37,15 @@ class GuardedClient(RetryClient):
     ) -> None:
         super().__init__(shared, number)
         self._budget = budget
+        self._account = None if budget is None or budget.timed else budget.open(0.0)
         self._within = within
+        self._limit: Limit | None = None  # of the current run
         self._passes: tuple[Any, ...] = passes
         self._passed: tuple[Any, ...] = ()  # for each guard: the number of a probe, or the time
-        self._limit: Limit | None = None  # of the current run
-        self._read = 0.0  # the time at which a budget with a clock was last used
-        self._account: Account | None = None
-        if budget is not None and not budget.timed:
-            self._account = budget.open(0.0)
         self._turn: float | None = None  # of a try that stands in line
-        self._since = self._came = self._stood = 0.0
-        self.reason = None
-        self.refused = False
+        self._came = self._stood = 0.0  # when it came to the gate, and began to stand in line
+        self._since = 0.0  # when it began
+        self.refusal = None
 
     def begin(self) -> None:
         shared = self._shared
@@ -75,7 +55,7 @@ class GuardedClient(RetryClient):
                 self._log.end_wait()
             self._since = now
             if self._after is None:
-                self._open(now)
+                self._begin_run(now)
         elif shared.trace is not None:
             line = in_line(self._turn - self._stood)
             shared.trace.append(Performed(self._stood, line, None, None, self.number))
@@ -96,13 +76,11 @@ class GuardedClient(RetryClient):
                 inside.limits.append(self._limit)
         RetryClient.begin(self)
 
-    def _open(self, now: float) -> None:
-        """Begin a run."""
-        self.reason, self.refused = None, False
+    def _begin_run(self, now: float) -> None:
+        self.refusal = None
         if self._within is not None:
             self._limit = Limit(now, self._within, whole=True)
         if self._budget is not None and self._budget.timed:
-            self._read = now
             self._account = self._budget.open(now)
 
     def _admitted(self, now: float) -> float:
@@ -138,20 +116,17 @@ class GuardedClient(RetryClient):
         return turn
 
     def ended(self, value: Any, failure: BaseException | None) -> None:
-        now = self._shared.events.now
+        now, limit = self._shared.events.now, self._limit
         passed, self._passed = self._passed, ()
         for index in range(len(passed) - 1, -1, -1):
             guard = self._passes[index]
+            report: Any = settled if guard.__class__ is CircuitBreaker else reported
             try:
-                if guard.__class__ is CircuitBreaker:
-                    settled(guard, passed[index], failure, now)
-                else:
-                    reported(guard, passed[index], value, failure, now)
+                report(guard, passed[index], value, failure, now)
             except Exception as error:
                 failure = error
-        limit = self._limit
         if limit is not None and limit.over:
-            self.reason = "no time left"
+            self.refusal = "no time left", ""
             cause = limit.cause or (None if isinstance(failure, Expired) else failure)
             failure, limit.cause = limit.exceeded(failure), None
             failure.__cause__ = cause
@@ -159,31 +134,21 @@ class GuardedClient(RetryClient):
         RetryClient.ended(self, value, failure)
 
     def next_wait(self, failure: Any) -> float | None:
-        if self.reason is not None:
-            return None
-        seconds = super().next_wait(failure)
+        seconds = None if self.refusal is not None else super().next_wait(failure)
         if seconds is None:
             return None
-        limit, account, now = self._limit, self._account, self._shared.events.now
+        limit, now = self._limit, self._shared.events.now
         late = "" if limit is None else late_wait(seconds, limit.deadline - now, limit.seconds)
         if late:
-            self.reason, self.refused = "no time left", True
-            add_note(failure, f"{NOT_AGAIN} {late}")
-            return None
-        if account is None:
-            return seconds
-        if self._budget is not None and self._budget.timed:
-            self._read = now
-        if account.afford(failure, self._read):
-            return seconds
-        self.reason, self.refused = "budget empty", True
-        add_note(failure, REFUSED)
-        return None
+            self.refusal = "no time left", f"{NOT_AGAIN} {late}"
+        elif self._account is not None and not self._account.afford(failure, now):
+            self.refusal = "budget empty", REFUSED
+        return seconds if self.refusal is None else None
 
-    def close_run(self, failure: BaseException | None) -> None:
-        """End a run: count it in its budget."""
+    def close_account(self, failure: BaseException | None) -> None:
+        """Count the end of a run in its budget."""
         if self._account is not None:
-            self._account.close(failure, self._read)
+            self._account.close(failure)
 
     def close(self) -> None:
         super().close()
@@ -196,7 +161,9 @@ class GuardedClient(RetryClient):
                 guard.release(began)
 
 
-def settled(breaker: CircuitBreaker, probe: int, failure: BaseException | None, now: float) -> None:
+def settled(
+    breaker: CircuitBreaker, probe: int, _: Any, failure: BaseException | None, now: float
+) -> None:
     """Report the end of a try to `breaker`, as `guarded` does."""
     blamed = failure is not None and breaker.blames(failure)
     if blamed:

@@ -108,25 +108,17 @@ class TaskPerformer(ABC):
                 self._environment.trace.append(line)
             self.resume(None)
 
-    def expire(self, error: Expired) -> None:
-        """Mark the parts that `error` interrupts."""
-        clean_up(self._inside.limits, error)
-
-    def limits(self) -> list[Limit]:
-        """Return the limits that still apply: all but those whose cleanup is running."""
-        return [limit for limit in self._inside.limits if not limit.ending]
-
     def seconds_left(self, command: Command[Any]) -> float | None:
         """Return the seconds left for `command`, or `None`; raise Expired if there are none."""
         limits, left = self._inside.limits, inf
-        if limits and (limits := self.limits()):
+        if holding := [limit for limit in limits if not limit.ending]:
             try:
-                left = seconds_left(command, limits, self._environment.events.now)
+                left = seconds_left(command, holding, self._environment.events.now)
             except Expired as error:
-                self.expire(error)
+                clean_up(limits, error)
                 raise
         around = LEFT.get()
-        if around is not None:  # of a stream inside, such as that of a resumed attempt
+        if around is not None:  # of a stream, which applies its limits itself
             LEFT.set(None)  # for this command only
             left = min(left, around.seconds)
         return None if left == inf else left
@@ -149,11 +141,11 @@ class TaskPerformer(ABC):
             if not isinstance(failure, Exception):
                 clean_up(limits, failure)
             elif is_transient(failure):
-                now = self._environment.events.now
+                holding = [limit for limit in limits if not limit.ending]
                 try:
-                    check_in_time(command, self.limits(), begun, now, failure)
+                    check_in_time(command, holding, begun, self._environment.events.now, failure)
                 except Expired as error:
-                    self.expire(error)
+                    clean_up(limits, error)
                     return error
         return raisable(failure)
 
@@ -220,22 +212,16 @@ class TaskPerformer(ABC):
                         if command is CLOCK:
                             value, failure = environment.events.now, None
                             continue
-                        if kind is Enter:
-                            self._inside.callers.append(task)
-                            task, value, failure = command.task, None, None
-                            self._task = task
-                            continue
                         if kind is Delay:
                             self.wait(command)
                             return
                         self._arrived = ASKING
-                        if kind is Perform:
-                            inner = self.entered(command.chain)
+                        if kind is Enter or kind is Perform:
+                            inner = command.task if kind is Enter else self.entered(command.chain)
                             if inner is not None:
-                                self._arrived = None
                                 self._inside.callers.append(task)
-                                task, value, failure = inner, None, None
-                                self._task = task
+                                self._arrived = value = failure = None
+                                task = self._task = inner
                                 self.room = ROOM
                                 continue
                         else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from .._limits.nesting import check_begun
 from .._meaning.chains import Chain, Ladder, Step, chain
@@ -123,6 +123,10 @@ def failed(error: Exception) -> Task:
     raise error
 
 
+Refusal: TypeAlias = tuple[Reason, str]
+"""Why a guard has ended a run, and the note on the failure; "" for no note."""
+
+
 class RunLog:
     """The waits of one run, for the trace and for the note on its last failure."""
 
@@ -147,26 +151,15 @@ class RunLog:
             self.wait = None
 
     def end(
-        self,
-        failure: BaseException | None,
-        chosen: Predicate | None,
-        guarded: Reason | None,
-        refused: bool,
+        self, failure: BaseException | None, chosen: Predicate | None, refusal: Refusal | None
     ) -> None:
-        """Note tries and waits on a last failure.
-
-        Args:
-            failure: the failure; `None` after a success.
-            chosen: the predicate that decided against a retry, if one did.
-            guarded: why a guard has ended the run, if one has.
-            refused: whether a guard refused a wait, and noted why.
-        """
+        """Note tries and waits on a last failure; `chosen`, if given, decided against a retry."""
         if failure is None:
             return
-        reason: Reason = guarded or "gave up"
+        reason: Reason = "gave up"
         note = too_long(failure)
-        if guarded is not None:
-            note = ""
+        if refusal is not None:
+            reason, note = refusal
         elif note:
             reason = "asked for too long"
         elif isinstance(failure, CircuitOpen):
@@ -175,7 +168,7 @@ class RunLog:
             reason = "crowded"
         elif chosen is not None and self._count != self._top and isinstance(failure, Exception):
             reason, note = "not worth another try", not_chosen(failure, chosen is is_transient)
-        noted(failure, Story(self._count + 1, self._count, self._seconds, reason), note, refused)
+        noted(failure, Story(self._count + 1, self._count, self._seconds, reason), note)
 
 
 class Retrying:

@@ -6,10 +6,9 @@ from typing import Any
 
 from .._words.commands import Misuse
 from .._words.failures import Predicate
-from .._words.reasons import Reason
 from ..schedules.timings import After
 from .performers import ASKING, NOT_YET, ROOM, TaskPerformer
-from .retries import Retrying, task_of
+from .retries import Refusal, Retrying, task_of
 from .services.service import Request
 
 
@@ -18,8 +17,7 @@ class RetryClient(TaskPerformer):
 
     __slots__ = ("_after", "_log", "_shared", "_shortest", "_wait_count")
 
-    reason: Reason | None = None  # why a guard has ended the run
-    refused = False  # whether the budget or the deadline refused the last wait
+    refusal: Refusal | None = None  # of the run by a guard
 
     def __init__(self, shared: Retrying, number: int) -> None:
         super().__init__(shared.environment, number)
@@ -83,7 +81,7 @@ class RetryClient(TaskPerformer):
                 failure, chosen = error, None
                 failure.__traceback__ = None
         if self._log is not None:
-            self._log.end(failure, chosen, self.reason, self.refused)
+            self._log.end(failure, chosen, self.refusal)
             self._log = shared.log()
         self._after, self._wait_count, self._shortest = None, 0, 0.0
         shared.done(self, value, failure)

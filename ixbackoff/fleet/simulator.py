@@ -24,10 +24,10 @@ from .environment import Environment, Running, checked_budget, checked_program, 
 from .event_queue import Events
 from .guarded_clients import GuardedClient
 from .outcomes import Outcome, Second
-from .program_clients import ProgramClient
 from .retries import Retrying, tried
 from .retry_clients import RetryClient
 from .services.service import Served, Service, Serving
+from .stream_clients import StreamClient
 
 SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""
@@ -177,7 +177,7 @@ class Simulator:
                 return RetryClient(shared, number)
             if len({*map(id, passes)}) == len(passes):
                 return GuardedClient(shared, number, budget, self.within, passes)
-        return ProgramClient(self.environment, number, own, how, self.timing, self.end)
+        return StreamClient(self.environment, number, own, how, self.timing, self.end)
 
     def retrying(self, program: Ladder) -> Retrying | None:
         """Return the state that clients of `at(rung).retry(effect)` share; else `None`."""
@@ -210,7 +210,7 @@ class Simulator:
             events.after(-log(1.0 - self.random()) / self.rate, client.__class__.begin, client)
 
     def guarded_done(self, client: Any, answer: object, failure: BaseException | None) -> None:
-        client.close_run(failure)
+        client.close_account(failure)
         self.end(client, answer, failure)
 
     def left(self, client: Running, answer: object, failure: BaseException | None) -> None:

@@ -17,7 +17,7 @@ from ...schedules.kinds import powers_of_two
 from ...schedules.timings import Timing
 from ..environment import Environment, checked_budget, checked_program, standard
 from ..event_queue import Events
-from ..program_clients import ProgramClient
+from ..stream_clients import StreamClient
 from .service import Forwarding, Request, Service, Serving
 
 A = TypeVar("A")
@@ -94,7 +94,7 @@ class _Layer(Forwarding):
         model = self.model
         how = Defaults(budget=self.budget, breaker=self.breaker)
         given = model.program, how, model.schedule, done
-        ProgramClient(self.environment, request.client, *given).begin()
+        StreamClient(self.environment, request.client, *given).begin()
 
     def abandoned(self, request: Request) -> None:
         """Do nothing: the program continues."""
