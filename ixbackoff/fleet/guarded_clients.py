@@ -36,7 +36,7 @@ class GuardedClient(RetryClient):
         passes: tuple[Guard, ...],
     ) -> None:
         super().__init__(shared, number)
-        self._budget = budget
+        self._timed = budget if budget is not None and budget.timed else None
         self._account = None if budget is None or budget.timed else budget.open(0.0)
         self._within = within
         self._limit: Limit | None = None  # of the current run
@@ -54,8 +54,12 @@ class GuardedClient(RetryClient):
             if self._log is not None:
                 self._log.end_wait()
             self._since = now
-            if self._after is None:
-                self._begin_run(now)
+            if self._after is None:  # a run begins
+                self.refusal = None
+                if self._within is not None:
+                    self._limit = Limit(now, self._within, whole=True)
+                if self._timed is not None:
+                    self._account = self._timed.open(now)
         elif shared.trace is not None:
             line = in_line(self._turn - self._stood)
             shared.trace.append(Performed(self._stood, line, None, None, self.number))
@@ -75,13 +79,6 @@ class GuardedClient(RetryClient):
             if self._limit is not None:
                 inside.limits.append(self._limit)
         RetryClient.begin(self)
-
-    def _begin_run(self, now: float) -> None:
-        self.refusal = None
-        if self._within is not None:
-            self._limit = Limit(now, self._within, whole=True)
-        if self._budget is not None and self._budget.timed:
-            self._account = self._budget.open(now)
 
     def _admitted(self, now: float) -> float:
         """Return the time at which a try may begin, or has to be admitted again: its turn."""
@@ -116,15 +113,15 @@ class GuardedClient(RetryClient):
         return turn
 
     def ended(self, value: Any, failure: BaseException | None) -> None:
-        now, limit = self._shared.events.now, self._limit
-        passed, self._passed = self._passed, ()
-        for index in range(len(passed) - 1, -1, -1):
-            guard = self._passes[index]
-            report: Any = settled if guard.__class__ is CircuitBreaker else reported
-            try:
-                report(guard, passed[index], value, failure, now)
-            except Exception as error:
-                failure = error
+        limit = self._limit
+        if self._passed:
+            passed, self._passed = self._passed, ()
+            for guard, began in zip(self._passes[len(passed) - 1 :: -1], passed[::-1], strict=True):
+                report: Any = settled if guard.__class__ is CircuitBreaker else reported
+                try:
+                    report(guard, began, value, failure, self._shared.events.now)
+                except Exception as error:
+                    failure = error
         if limit is not None and limit.over:
             self.refusal = "no time left", ""
             cause = limit.cause or (None if isinstance(failure, Expired) else failure)

@@ -333,27 +333,38 @@ class TaskPerformer(ABC):
         left = seconds if seconds is None or not own else now + seconds - now  # as a Limit rounds
         request = self._waits_for = Request(command, self.number, now, left, self)
         if left is not None:
-            events.after(left, self._expired, (request, seconds if own else None))
+            events.after(left, exceeded if own else expired, request)
         environment.tally.asked += 1
         serving.ask(request)
-
-    def _expired(self, limited: tuple[Request, float | None]) -> None:
-        """End a request whose time is over, if it still runs."""
-        request, own = limited
-        if request.over:
-            return
-        self.abandon(request)
-        late = TimeoutError(f"no answer arrived within {request.limit:g} s")
-        instead: Exception | None = None
-        if own is not None:
-            where = f" ({request.command.__class__.__name__} was running)"
-            instead = DeadlineExceeded(f"not done within {own:g} s{where}")
-            instead.__cause__ = late
-        self.settled(request, None, late, instead)
 
     def abandon(self, request: Request) -> None:
         request.over = True
         self._environment.services[request.command.__class__].abandoned(request)
+
+
+def expired(request: Request) -> None:
+    """End a request whose time is over, if it still runs."""
+    if not request.over:
+        late = TimeoutError(f"no answer arrived within {request.limit:g} s")
+        abandoned_by(request).settled(request, None, late)
+
+
+def exceeded(request: Request) -> None:
+    """End a request that has exceeded a limit of its own, if it still runs."""
+    if not request.over:
+        late = TimeoutError(f"no answer arrived within {request.limit:g} s")
+        where = f" ({request.command.__class__.__name__} was running)"
+        instead = DeadlineExceeded(f"not done within {request.limit:g} s{where}")
+        instead.__cause__ = late
+        abandoned_by(request).settled(request, None, late, instead)
+
+
+def abandoned_by(request: Request) -> TaskPerformer:
+    """Abandon a request; return its sender."""
+    sender: Any = request._sender
+    performer: TaskPerformer = sender
+    performer.abandon(request)
+    return performer
 
 
 class Join:
