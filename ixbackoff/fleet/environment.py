@@ -64,12 +64,7 @@ class Environment:
         self.tally = Tally()
         self.from_start = from_start
         self.trace = trace
-        self.unused: list[Inside] = []
         self.thread = get_ident()
-
-    def inside(self) -> Inside:
-        """Return a state for attempts: one that is not used any more, or a new one."""
-        return self.unused.pop() if self.unused else Inside([])
 
     def find(self, kind: type) -> Serving | None:
         """Return the service of `kind` or of its nearest base class; `None` for a handler.

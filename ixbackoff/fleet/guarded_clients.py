@@ -17,6 +17,7 @@ from .._limits.gate import Gate, checked_turn, heard, too_late
 from .._meaning.steps import Guard
 from .._running.traces import Performed
 from .._words.vocabulary import in_line
+from .environment import Inside
 from .retries import Retrying
 from .retry_clients import RetryClient
 
@@ -74,10 +75,8 @@ class GuardedClient(RetryClient):
                 shared.events.after(turn - now, GuardedClient.begin, self)
                 return
         if self._limit is not None or shared.serving is None:
-            inside = self._inside = shared.environment.inside()
-            inside.passed = self._passes
-            if self._limit is not None:
-                inside.limits.append(self._limit)
+            self._inside = Inside([] if self._limit is None else [self._limit])
+            self._inside.passed = self._passes
         RetryClient.begin(self)
 
     def _admitted(self, now: float) -> float:

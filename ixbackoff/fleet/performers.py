@@ -90,7 +90,7 @@ class TaskPerformer(ABC):
                 self._ask(command, serving, seconds, own=True)
                 return None
         if inside is NOT_YET:
-            inside = self._inside = environment.inside()
+            inside = self._inside = Inside([])
         return task_of(attempt, inside)
 
     def wait(self, wait: Any) -> None:
@@ -99,13 +99,14 @@ class TaskPerformer(ABC):
             raise Misuse("An attempt cannot wait: raise NotReady instead.")
         events = self._environment.events
         line = self._waits_for = Performed(events.now, wait, None, None, self.number)
-        events.after(wait.seconds, self._go, line)
+        events.after(wait.seconds, self.woken, line)
 
-    def _go(self, line: Performed) -> None:
-        if self._waits_for is line:  # else it has left the line
+    def woken(self, waited: Performed) -> None:
+        """Continue after a wait, unless it was left."""
+        if self._waits_for is waited:
             self._waits_for = None
             if self._environment.trace is not None:
-                self._environment.trace.append(line)
+                self._environment.trace.append(waited)
             self.resume(None)
 
     def seconds_left(self, command: Command[Any]) -> float | None:
@@ -276,7 +277,7 @@ class TaskPerformer(ABC):
         if environment.trace is not None or self._inside.limits:
             raised = self.record(request.command, request.begun, value, failure)
         if instead is not None:
-            raised = instead
+            instead.__cause__, raised = failure, instead
         if self._arrived is not None:
             self._arrived = value, raised
         elif self._task is None:
@@ -342,29 +343,20 @@ class TaskPerformer(ABC):
         self._environment.services[request.command.__class__].abandoned(request)
 
 
-def expired(request: Request) -> None:
+def expired(request: Request, instead: Exception | None = None) -> None:
     """End a request whose time is over, if it still runs."""
     if not request.over:
+        sender: Any = request._sender
+        sender.abandon(request)
         late = TimeoutError(f"no answer arrived within {request.limit:g} s")
-        abandoned_by(request).settled(request, None, late)
+        sender.settled(request, None, late, instead)
 
 
 def exceeded(request: Request) -> None:
     """End a request that has exceeded a limit of its own, if it still runs."""
     if not request.over:
-        late = TimeoutError(f"no answer arrived within {request.limit:g} s")
         where = f" ({request.command.__class__.__name__} was running)"
-        instead = DeadlineExceeded(f"not done within {request.limit:g} s{where}")
-        instead.__cause__ = late
-        abandoned_by(request).settled(request, None, late, instead)
-
-
-def abandoned_by(request: Request) -> TaskPerformer:
-    """Abandon a request; return its sender."""
-    sender: Any = request._sender
-    performer: TaskPerformer = sender
-    performer.abandon(request)
-    return performer
+        expired(request, DeadlineExceeded(f"not done within {request.limit:g} s{where}"))
 
 
 class Join:
@@ -473,7 +465,7 @@ class Strand(TaskPerformer):
             if serving is not None:
                 self.request(effect, serving, within)
                 return
-        inside = self._inside = environment.inside()
+        inside = self._inside = Inside([])
         if self._copied:  # a stream, which applies the limits inside itself
             inside.limits.append(Limit(0.0, inf, whole=False))
             task = passed_on(part(as_attempt(effect), None), checked_copy)
@@ -486,8 +478,5 @@ class Strand(TaskPerformer):
     def ended(self, value: Any, failure: BaseException | None) -> None:
         if isinstance(failure, Misuse):
             raise failure
-        if self._inside is not NOT_YET:
-            self._inside.limits.clear()
-            self._environment.unused.append(self._inside)
         self._waits_for = None  # break the cycle of the request and its sender
         self._done(self, value, failure)

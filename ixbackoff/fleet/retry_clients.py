@@ -7,6 +7,7 @@ from typing import Any
 from .._words.commands import Misuse
 from .._words.failures import Predicate
 from ..schedules.timings import After
+from .environment import Inside
 from .performers import ASKING, NOT_YET, ROOM, TaskPerformer
 from .retries import Refusal, Retrying, task_of
 from .services.service import Request
@@ -49,7 +50,7 @@ class RetryClient(TaskPerformer):
                 self._task = shared.function()
             else:
                 if self._inside is NOT_YET:
-                    self._inside = shared.environment.inside()
+                    self._inside = Inside([])
                 self._task = task_of(shared.attempt, self._inside)
         except Exception as error:  # such as a wrong number of arguments
             self.ended(None, error)
@@ -58,12 +59,8 @@ class RetryClient(TaskPerformer):
 
     def ended(self, value: Any, failure: BaseException | None) -> None:
         """End a try: plan the next one after a wait, or end the run."""
-        shared, inside = self._shared, self._inside
-        if inside is not NOT_YET:
-            inside.limits.clear()
-            inside.passed = ()
-            shared.environment.unused.append(inside)
-            self._inside = NOT_YET
+        shared = self._shared
+        self._inside = NOT_YET
         if failure is None and self._after is None and self._log is None:
             shared.done(self, value, None)
             return

@@ -56,13 +56,11 @@ class StreamClient(TaskPerformer):
         environment = self._environment
         now = environment.events.now
         start = self.begun if environment.from_start else now
-        traced = environment.trace is not None
-        self._waits_for = Performed(now, wait, None, None, self.number) if traced else None
-        environment.events.at(max(now, start + wait.seconds), StreamClient._wake, self)
+        line = self._waits_for = Performed(now, wait, None, None, self.number)
+        environment.events.at(max(now, start + wait.seconds), self.woken, line)
 
-    def _wake(self) -> None:
-        trace, waited = self._environment.trace, self._waits_for
-        if trace is not None and isinstance(waited, Performed):
-            trace.append(waited)
-        self.begun = self._environment.events.now
-        self.resume(None)
+    def woken(self, waited: Performed) -> None:
+        wait: Any = waited.command
+        if wait.rung:  # else it has stood in line
+            self.begun = self._environment.events.now
+        super().woken(waited)
