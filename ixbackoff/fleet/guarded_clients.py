@@ -115,10 +115,13 @@ class GuardedClient(RetryClient):
         limit = self._limit
         if self._passed:
             passed, self._passed = self._passed, ()
-            for guard, began in zip(self._passes[len(passed) - 1 :: -1], passed[::-1], strict=True):
+            index = len(passed)
+            while index:
+                index -= 1
+                guard = self._passes[index]
                 report: Any = settled if guard.__class__ is CircuitBreaker else reported
                 try:
-                    report(guard, began, value, failure, self._shared.events.now)
+                    report(guard, passed[index], value, failure, self._shared.events.now)
                 except Exception as error:
                     failure = error
         if limit is not None and limit.over:

@@ -334,29 +334,26 @@ class TaskPerformer(ABC):
         left = seconds if seconds is None or not own else now + seconds - now  # as a Limit rounds
         request = self._waits_for = Request(command, self.number, now, left, self)
         if left is not None:
-            events.after(left, exceeded if own else expired, request)
+            events.after(left, self._exceeded if own else self._expired, request)
         environment.tally.asked += 1
         serving.ask(request)
+
+    def _expired(self, request: Request, instead: Exception | None = None) -> None:
+        """End a request whose time is over, if it still runs."""
+        if not request.over:
+            self.abandon(request)
+            late = TimeoutError(f"no answer arrived within {request.limit:g} s")
+            self.settled(request, None, late, instead)
+
+    def _exceeded(self, request: Request) -> None:
+        """End a request that has exceeded a limit of its own, if it still runs."""
+        if not request.over:
+            where = f" ({request.command.__class__.__name__} was running)"
+            self._expired(request, DeadlineExceeded(f"not done within {request.limit:g} s{where}"))
 
     def abandon(self, request: Request) -> None:
         request.over = True
         self._environment.services[request.command.__class__].abandoned(request)
-
-
-def expired(request: Request, instead: Exception | None = None) -> None:
-    """End a request whose time is over, if it still runs."""
-    if not request.over:
-        sender: Any = request._sender
-        sender.abandon(request)
-        late = TimeoutError(f"no answer arrived within {request.limit:g} s")
-        sender.settled(request, None, late, instead)
-
-
-def exceeded(request: Request) -> None:
-    """End a request that has exceeded a limit of its own, if it still runs."""
-    if not request.over:
-        where = f" ({request.command.__class__.__name__} was running)"
-        expired(request, DeadlineExceeded(f"not done within {request.limit:g} s{where}"))
 
 
 class Join:

@@ -91,10 +91,7 @@ def generating(attempt: Chain) -> Callable[[], Task] | None:
     step: Any = only_step(attempt)
     if step.__class__ is not StartStep or not step.fresh:
         return None
-    function: Callable[[], Task] = step.function
-    if step.arguments or step.keywords:
-        return partial(function, *step.arguments, **step.keywords)
-    return function
+    return partial(step.function, *step.arguments, **step.keywords)
 
 
 def task_of(attempt: Chain, inside: InAttempt) -> Task:

@@ -32,9 +32,8 @@ from ixbackoff.observing import story
 from ixbackoff.schedules import Timing
 
 from ..support.fleets.scripted import Script, fleet, in_a_row, seen, timings
-from ..support.fleets.streams import WAYS, performed_by
+from ..support.fleets.streams import ON, WAYS, performed_by, tried, tries
 from ..support.ways.programs import Ask
-from .test_tries import ON, tried, tries
 
 BUDGETS: list[Any] = [
     None,
