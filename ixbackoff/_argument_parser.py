@@ -7,11 +7,13 @@ import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
+from math import inf
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, TypeVar
 
 from ._words.texts import printable
 from .schedules.kinds import Constant
@@ -19,6 +21,8 @@ from .schedules.timings import Timing
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
+
+N = TypeVar("N", int, float)
 
 FAILED = 1
 WRONG = 2
@@ -29,8 +33,8 @@ UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 def open_streams() -> None:
     """Open the null device for each standard stream that is closed.
 
-    Python sets `sys.stdout` or `sys.stderr` to `None` after `>&-` or `2>&-`, and in pythonw. A
-    shell command that we start inherits the closed stream.
+    Python sets `sys.stdout` or `sys.stderr` to `None` after `>&-` or `2>&-`, and in pythonw. For a
+    shell command that `run` starts, the stream stays closed.
     """
     for name in "stdout", "stderr":
         if getattr(sys, name) is None:
@@ -91,7 +95,7 @@ class Flag(NamedTuple):
         read: converts the text to its value; `bool` for a flag without a value.
         help: its description.
         unit: the name of the value in the help.
-        argument: the name of the model's argument, if it differs from `name`.
+        argument: the name of an experiment's argument for it, if that differs from `name`.
         required: whether the command needs it.
     """
 
@@ -124,17 +128,7 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
     7
     """
     bounds = f"{least} or more" if most is None else f"{least} to {most}"
-
-    def read(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if number < least or (most is not None and number > most):
-            raise ArgumentTypeError(f"{text}: give a whole number, {bounds}")
-        return number
-
-    return read
+    return bounded(int, least, inf if most is None else most, f"a whole number, {bounds}")
 
 
 def number(least: float, most: float) -> Callable[[str], float]:
@@ -143,17 +137,7 @@ def number(least: float, most: float) -> Callable[[str], float]:
     >>> number(0.001, 10)("2.5")
     2.5
     """
-
-    def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
-        if not least <= value <= most:
-            raise ArgumentTypeError(f"{text}: give a number, {least:g} to {most:g}")
-        return value
-
-    return read
+    return bounded(float, least, most, f"a number, {least:g} to {most:g}")
 
 
 def duration(least: float, most: float = 1e9) -> Callable[[str], float]:
@@ -163,18 +147,25 @@ def duration(least: float, most: float = 1e9) -> Callable[[str], float]:
     [2.5, 1.0, 300.0]
     """
 
-    def read(text: str) -> float:
-        unit = UNITS.get(text[-1:], 0.0)
-        try:
-            return number(least, most)(f"{float(text[:-1]) * unit}" if unit else text)
-        except (ValueError, ArgumentTypeError):
-            bounds = f"{least:g} to {most:g}, or a number with s, m or h, such as 5m"
-            raise ArgumentTypeError(f"{text}: give seconds, {bounds}") from None
+    def seconds(text: str) -> float:
+        unit = UNITS.get(text[-1:])
+        return float(text[:-1]) * unit if unit else float(text)
+
+    bounds = f"{least:g} to {most:g}, or a number with s, m or h, such as 5m"
+    return bounded(seconds, least, most, f"seconds, {bounds}")
+
+
+def bounded(parse: Callable[[str], N], least: float, most: float, what: str) -> Callable[[str], N]:
+    def read(text: str) -> N:
+        with suppress(ValueError):
+            if least <= (value := parse(text)) <= most:
+                return value
+        raise ArgumentTypeError(f"{text}: give {what}")
 
     return read
 
 
-def timing(text: str) -> Timing:
+def timing(text: str, kind: type[Any] = Timing) -> Any:
     """Import a schedule, or make one with equal waits of the given seconds.
 
     >>> timing("0.1s")
@@ -183,7 +174,7 @@ def timing(text: str) -> Timing:
     if re.fullmatch(r"(\d+(\.\d+)?|\.\d+)[smh]?", text):
         return Constant(duration(0)(text))
     named = imported(text)
-    if not isinstance(named, Timing):
+    if not isinstance(named, kind):
         raise ArgumentTypeError(f"{text} is not a schedule, but {named!r}")
     return named
 

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from time import monotonic
 from typing import NamedTuple
 
@@ -85,14 +86,14 @@ def started(words: tuple[str, ...], mask: set[signal.Signals]) -> int:
         raise NotStarted(NOT_FOUND, f"{words[0]!r}: {error}") from None
 
 
+@dataclass
 class Watch:
     """A watch on a child until its end, while the signals in `watched` are blocked."""
 
-    def __init__(self, child: int, watched: set[signal.Signals]) -> None:
-        self.child = child
-        self.watched = watched
-        self.asked_by: int | None = None
-        self.late = False
+    child: int
+    watched: set[signal.Signals]
+    asked_by: int | None = None
+    late: bool = False
 
     def ended(self, end: float | None) -> ChildEnd:
         """Wait for the child; end it at `end`, a time of the monotonic clock."""

@@ -63,7 +63,7 @@ class Fit(NamedTuple):
 
     @property
     def short(self) -> str:
-        """`reason` without its numbers."""
+        """`reason` up to its colon, if it has one."""
         return self.reason.partition(":")[0]
 
 

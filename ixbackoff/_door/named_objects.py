@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
+from functools import partial
 from inspect import Parameter, iscoroutinefunction, signature
 from typing import Any, NamedTuple
 
@@ -38,7 +39,7 @@ GIVE = "write the arguments after --, or name a program"
 def add_schedule(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--schedule",
-        type=schedule,
+        type=partial(timing, kind=Schedule),
         metavar="SCHEDULE",
         help="the waits: seconds, such as 0.1, or MODULE:NAME of a schedule "
         "(default: that of the program; else 1, 2, 4, ... s)",
@@ -126,14 +127,6 @@ def refusal(made: object, named: object) -> str:
     if made is not named:
         return f"returned {made!r}, which is not a program"
     return f"is not a program, but {made!r}"
-
-
-def schedule(text: str) -> Schedule:
-    """Find a schedule, or make a `Constant` of a number of seconds."""
-    named = timing(text)
-    if not isinstance(named, Schedule):
-        raise ArgumentTypeError(f"{text} is not a schedule, but {named!r}")
-    return named
 
 
 def interpreter(text: str) -> Interpreter[Any] | AsyncInterpreter[Any]:

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from argparse import ArgumentTypeError, Namespace
+from dataclasses import dataclass
 from typing import Any
 
 from .._argument_parser import WRONG, Parser
@@ -26,13 +27,11 @@ PERMANENT = frozenset({2, 64, 65, 66, 67, 70, 72, 73, 77, 78, 126, 127})
 TRANSIENT = frozenset(range(1, 128)) - PERMANENT  # retried by default
 
 
+@dataclass(frozen=True)
 class Shell(Command[None]):
     """Run a shell command, with our standard input, output and error."""
 
-    __slots__ = ("words",)
-
-    def __init__(self, words: tuple[str, ...]) -> None:
-        self.words = words
+    words: tuple[str, ...]
 
 
 class CommandFailed(Transient):

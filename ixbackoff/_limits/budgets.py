@@ -54,7 +54,7 @@ class RetryBudget:
             for a cost, and 0 to the capacity for the tokens that a success returns.
     """
 
-    __slots__ = ("_lock", "_rule")
+    __slots__ = ("__weakref__", "_lock", "_rule")
     _rule: Rule
     _lock: RLock
 

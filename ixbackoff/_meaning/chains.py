@@ -34,8 +34,11 @@ class Step:
         return rung
 
     def parts(self) -> tuple[Any, ...]:
-        """Return the effects and programs in the step, or the functions that make them in a run."""
-        return ()
+        """Return the effects and programs in the step, or the functions that make them in a run.
+
+        By default, these are its attributes `effect` and `function`.
+        """
+        return tuple(getattr(self, name) for name in ("effect", "function") if hasattr(self, name))
 
     def bound(self, rung: int) -> int:
         """Return an upper bound of the rung after this step, given one of the rung before it."""

@@ -15,14 +15,17 @@ from ..schedules.algebra import Schedule, check_schedule
 from .chains import Ladder, Step, program_of
 from .counting import NONE, Commands, Cost, cost_of, unknown_cost
 from .steps import (
+    AtStep,
     BackoffStep,
     BindStep,
     DoStep,
+    EndStep,
     MapStep,
     OrBindStep,
     OrElseStep,
     RetryStep,
     RetryWithStep,
+    SkipStep,
     ThenStep,
     WaitStep,
 )
@@ -321,7 +324,7 @@ class _Planner:
             self.well, self.failed = merged(self.well, tried), merged(self.failed, tried)
         elif isinstance(step, MapStep):
             self.failed = merged(self.failed, self.well)
-        elif step.parts():
+        elif not isinstance(step, BackoffStep | WaitStep | SkipStep | AtStep | EndStep):
             raise NotImplementedError(f"A plan does not know what {step.__class__.__name__} does.")
         else:
             failed = self.waited(self.failed, "failed") if isinstance(step, BackoffStep) else {}
@@ -348,9 +351,8 @@ class _Planner:
                 self.arrive(outcome, (end, True), after)
                 if step.end is None:
                     self.arrive(outcome, (end, False), after)
-        failed = merged(self.moved(self.failed, step), outcome)
+        self.failed = merged(self.moved(self.failed, step), outcome)
         self.well = outcome if bind else merged(self.moved(self.well, step), outcome)
-        self.failed = failed
 
     def take_retry(self, step: RetryStep) -> None:
         cost = self.cost_of_a_try(step)

@@ -68,7 +68,7 @@ class ProgramRun(Run):
         seconds: the schedule as drawn for this run; `None` before that.
         shortest: the seconds of the last wait, which is the floor of the next one.
         wait: the current wait.
-        not_waited: the exception that a wait raised, if one did.
+        not_waited: the exception of a wait, or the failure for which a wait was refused.
         refused: why the run refused its last wait, if it did.
         cancelled: tells whether the task was cancelled since the run began; `None` in a sync run.
         unchosen: the failure that ended the retry because `on` does not choose it.
@@ -79,9 +79,9 @@ class ProgramRun(Run):
         logger: the logger for waits that really take time.
         expired: the timeout that ended the run, if one did.
         limits: the current time limits, innermost last.
-        ons: the `on`s that may be asked, innermost last; `None` if there is no journal for them.
-        kept: the answers of the current retry step that its next try does not ask for again; `None`
-            outside of one, or if there is no journal.
+        ons: the `on`s in force, innermost last; `None` if there is no journal for them.
+        kept: the answers that the next try of the current retry step reuses; `None` outside of a
+            retry step, or if there is no journal.
         top: the rung where the program starts.
         rung: the current rung, or an upper bound of it.
         sure: whether `rung` is exact.
@@ -153,7 +153,7 @@ class ProgramRun(Run):
 
     @property
     def number(self) -> int:
-        """The number of waits left; an endless ladder counts down from the deepest rung to 1."""
+        """The number of waits left; an endless ladder counts down from the highest rung to 1."""
         return number_after(ENDLESS, self.wait_count) if self.rung == ENDLESS else self.rung
 
     def descend(self, step: Step) -> tuple[int, bool]:

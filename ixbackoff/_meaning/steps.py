@@ -58,9 +58,6 @@ class DoStep(Step):
     def __init__(self, effect: Any) -> None:
         self.effect = effect if effect.__class__ is Limited else checked_effect(effect)
 
-    def parts(self) -> tuple[Any, ...]:
-        return (self.effect,)
-
 
 class StartStep(Step):
     """Well: start a generator function.
@@ -83,9 +80,6 @@ class StartStep(Step):
         self.arguments = arguments
         self.keywords = keywords
 
-    def parts(self) -> tuple[Any, ...]:
-        return (self.function,)
-
 
 class ThenStep(Step):
     """Well: perform the effect that the function makes of the value."""
@@ -94,9 +88,6 @@ class ThenStep(Step):
 
     def __init__(self, function: Function) -> None:
         self.function = checked_function(function)
-
-    def parts(self) -> tuple[Any, ...]:
-        return (self.function,)
 
 
 class MapStep(Step):
@@ -107,6 +98,9 @@ class MapStep(Step):
     def __init__(self, function: Function) -> None:
         self.function = checked_function(function)
 
+    def parts(self) -> tuple[Any, ...]:
+        return ()
+
 
 class OrElseStep(Step):
     """Failed, and the failure is chosen: perform the effect instead."""
@@ -116,9 +110,6 @@ class OrElseStep(Step):
     def __init__(self, effect: Any, chosen: Predicate) -> None:
         self.effect = checked_effect(effect)
         self.chosen = chosen
-
-    def parts(self) -> tuple[Any, ...]:
-        return (self.effect,)
 
 
 class JoiningStep(Step):
@@ -235,9 +226,6 @@ class RetryStep(Step):
         self.effect = checked_effect(effect)
         self.chosen = chosen
 
-    def parts(self) -> tuple[Any, ...]:
-        return (self.effect,)
-
     def below(self, rung: Position) -> Position:  # noqa: ARG002
         return 0
 
@@ -259,9 +247,6 @@ class RetryWithStep(RetryStep):
     def __init__(self, function: Function, chosen: Predicate) -> None:
         self.function = checked_function(function)
         self.chosen = chosen
-
-    def parts(self) -> tuple[Any, ...]:
-        return (self.function,)
 
     def on(self, rung: int) -> Any:
         return checked_effect(self.function(rung))
@@ -401,5 +386,5 @@ def _position(rung: Any) -> Position:
 
 def checked_function(function: Any) -> Any:
     if not callable(function):
-        raise Misuse(f"{function!r} is not a function: this step takes a function of the value.")
+        raise Misuse(f"{function!r} is not a function: this step takes one.")
     return function

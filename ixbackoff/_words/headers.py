@@ -25,7 +25,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds of the header `Retry-After`.
 
     The header holds seconds or a date. A date is compared with the header `Date`, or with the clock
-    of this machine if `Date` is missing. Without `Retry-After`, the seconds are those of
+    of this machine if `Date` is missing. Without a valid `Retry-After`, the seconds are those of
     `RateLimit` or an older header, if that header says that no request is left.
 
     >>> retry_after({"Retry-After": "2"})
@@ -36,7 +36,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     30.0
 
     Returns:
-        Seconds, finite and not negative; `None` if the header is missing or malformed.
+        Seconds, finite and not negative; `None` if no header asks for a wait.
     """
     asked = headers.get("Retry-After", "").strip()
     if SECONDS.fullmatch(asked):

@@ -23,7 +23,7 @@ from typing import (
 from .attributes import no_attribute
 
 DEEPEST = 20
-"""The deepest rung: beyond it, pyright takes any two rungs for equal, without a message."""
+"""The highest rung: above it, pyright takes any two rungs for equal, without a message."""
 
 ENDLESS = DEEPEST + 1
 """The position of a ladder without end: above every rung, and equal to none."""
@@ -177,7 +177,7 @@ def reflect(rung: Rung[R_rung]) -> int:
         number += 1
         if number > DEEPEST:
             raise TypeError(
-                f"N{DEEPEST} is the deepest rung: a ladder cannot wait more than {DEEPEST} times."
+                f"N{DEEPEST} is the highest rung: a ladder cannot wait more than {DEEPEST} times."
             )
         inner = arguments[0]
     return number

@@ -9,17 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .http_statuses import (
-    SentRequest,
-    after,
-    answered,
-    before,
-    behind,
-    judge_by,
-    never,
-    refused_by_proxy,
-    sent_request,
-)
+from . import http_statuses as http
 from .judging import permanent
 from .reaching import UNKNOWN_HOST
 from .tracebacks import variables
@@ -29,56 +19,60 @@ LOOK_UP_LATER = ((3,), (11,), (12,))  # codes of c-ares: the name server failed,
 READING = {("aiohttp.client_reqrep", name) for name in ("read", "text", "json", "start")}
 
 
-def requests_of(failure: Any) -> list[SentRequest]:
+def requests_of(failure: Any) -> list[http.SentRequest]:
     return [*in_frames(failure), *in_answer(failure)]
 
 
-def in_frames(failure: Exception) -> Iterator[SentRequest]:
+def in_frames(failure: Exception) -> Iterator[http.SentRequest]:
     for found in variables(failure, SENDING):
         for earlier in found.get("history", ()):
             yield from in_answer(earlier)
         if "method" in found:
-            yield sent_request(found["method"], found.get("headers"))
+            yield http.sent_request(found["method"], found.get("headers"))
     for found in variables(failure, READING):
         yield from in_answer(found.get("self"))
 
 
-def in_answer(answer: Any) -> Iterator[SentRequest]:
+def in_answer(answer: Any) -> Iterator[http.SentRequest]:
     """Yield the request of an answer, or of a failure with the same attributes."""
     for earlier in getattr(answer, "history", None) or ():
         yield from in_answer(earlier)
     request = getattr(answer, "request_info", None)
     if request is not None:
-        yield sent_request(request.method, request.headers)
+        yield http.sent_request(request.method, request.headers)
 
 
-def by_name(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
+def by_name(failure: Exception, asked: Sequence[http.SentRequest]) -> Verdict:
     """Judge a look-up by the resolver's code: that of `socket`, or of aiodns if it is installed."""
-    found = [each.args[:1] for each in behind(failure) if each.__class__.__name__ == "DNSError"]
+    found = [
+        each.args[:1] for each in http.behind(failure) if each.__class__.__name__ == "DNSError"
+    ]
     if found and found[0] not in LOOK_UP_LATER:
         return permanent(failure, f": {UNKNOWN_HOST}")
-    return before(failure, asked)
+    return http.before(failure, asked)
 
 
-def by_status(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
+def by_status(failure: Any, asked: Sequence[http.SentRequest]) -> Verdict:
     status, headers = getattr(failure, "status", None), getattr(failure, "headers", None)
-    return answered(failure, status, headers, asked)
+    return http.answered(failure, status, headers, asked)
 
 
-def by_proxy(failure: Any, _: Sequence[SentRequest]) -> Verdict:
-    return refused_by_proxy(failure, list(in_frames(failure)), str(getattr(failure, "status", "")))
+def by_proxy(failure: Any, _: Sequence[http.SentRequest]) -> Verdict:
+    return http.refused_by_proxy(
+        failure, list(in_frames(failure)), str(getattr(failure, "status", ""))
+    )
 
 
-judge = judge_by(
+judge = http.judge_by(
     {
-        "ClientConnectorError": before,
+        "ClientConnectorError": http.before,
         "ClientConnectorDNSError": by_name,
-        "ConnectionTimeoutError": before,
-        "ClientConnectionError": after,
-        "ServerFingerprintMismatch": never,
-        "ClientPayloadError": after,
+        "ConnectionTimeoutError": http.before,
+        "ClientConnectionError": http.after,
+        "ServerFingerprintMismatch": http.never,
+        "ClientPayloadError": http.after,
         "ClientHttpProxyError": by_proxy,
-        "TooManyRedirects": never,
+        "TooManyRedirects": http.never,
         "ClientResponseError": by_status,
     },
     {"aiohttp"},

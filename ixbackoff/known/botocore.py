@@ -13,15 +13,7 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from . import aws
-from .http_statuses import (
-    SentRequest,
-    after,
-    answered,
-    judge_by,
-    never,
-    reason_to_stop,
-    sent_request,
-)
+from . import http_statuses as http
 from .judging import as_cause, permanent
 from .shapes import canonical
 from .tracebacks import variables
@@ -34,22 +26,24 @@ MILLISECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
 TOO_MANY_REQUESTS = 429
 
 
-def requests_of(failure: Exception) -> list[SentRequest]:
+def requests_of(failure: Exception) -> list[http.SentRequest]:
     """Return the requests, with the method `GET` for an operation that only reads."""
-    asked: list[SentRequest] = []
+    asked: list[http.SentRequest] = []
     for found in variables(failure, CALLING):
         operation = str(found.get("operation_name", ""))
         request = part(found, "request_dict")
-        sent = sent_request(request.get("method", ""), request.get("headers"))
+        sent = http.sent_request(request.get("method", ""), request.get("headers"))
         if READS.match(operation):
-            asked.append(SentRequest("GET"))
+            asked.append(http.SentRequest("GET"))
         else:
-            asked.append(sent if sent.repeatable else SentRequest(f"{sent.method} of {operation}"))
+            asked.append(
+                sent if sent.repeatable else http.SentRequest(f"{sent.method} of {operation}")
+            )
     for found in variables(failure, READING):
         stream = getattr(found.get("self"), "_raw_stream", None)
         method = getattr(getattr(stream, "_original_response", None), "_method", None)
         if method:
-            asked.append(sent_request(method))
+            asked.append(http.sent_request(method))
     return asked
 
 
@@ -60,15 +54,15 @@ def part(whole: Any, name: str) -> Mapping[str, Any]:
     return found if hasattr(found, "get") else empty
 
 
-def unsent(failure: Exception, _: Sequence[SentRequest]) -> Verdict:
-    reason = reason_to_stop(error_of(failure))
+def unsent(failure: Exception, _: Sequence[http.SentRequest]) -> Verdict:
+    reason = http.reason_to_stop(error_of(failure))
     return permanent(failure, f": {reason}") if reason else Verdict(True)
 
 
-def by_urllib3(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
+def by_urllib3(failure: Exception, asked: Sequence[http.SentRequest]) -> Verdict:
     error = error_of(failure)
     if not isinstance(error, Exception):
-        return after(failure, asked)
+        return http.after(failure, asked)
     verdict = unsent(failure, asked)
     return wrapped(failure, error, asked) if verdict.transient else verdict
 
@@ -78,15 +72,15 @@ def error_of(failure: Exception) -> Any:
     return part(vars(failure), "kwargs").get("error")
 
 
-def by_error(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
-    return (after if isinstance(error_of(failure), OSError) else never)(failure, asked)
+def by_error(failure: Exception, asked: Sequence[http.SentRequest]) -> Verdict:
+    return (http.after if isinstance(error_of(failure), OSError) else http.never)(failure, asked)
 
 
-def by_answer(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
+def by_answer(failure: Exception, asked: Sequence[http.SentRequest]) -> Verdict:
     return judge_answer(failure, getattr(failure, "response", None), asked)
 
 
-def judge_answer(failure: Exception, answer: Any, asked: Sequence[SentRequest]) -> Verdict:
+def judge_answer(failure: Exception, answer: Any, asked: Sequence[http.SentRequest]) -> Verdict:
     metadata = part(answer, "ResponseMetadata")
     status = metadata.get("HTTPStatusCode")
     if aws.is_transient(str(part(answer, "Error").get("Code"))):
@@ -97,10 +91,10 @@ def judge_answer(failure: Exception, answer: Any, asked: Sequence[SentRequest]) 
     wait = str(headers.get("x-amz-retry-after"))
     seconds = f"{int(wait) / 1000}" if MILLISECONDS.fullmatch(wait) else None
     heard = canonical(headers) | ({"Retry-After": seconds} if seconds else {})
-    return answered(failure, status, heard, asked)
+    return http.answered(failure, status, heard, asked)
 
 
-def by_last_answer(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
+def by_last_answer(failure: Exception, asked: Sequence[http.SentRequest]) -> Verdict:
     """Judge a waiter that gave up: by its unexpected answer, unless it used all of its attempts."""
     answer = getattr(failure, "last_response", None)
     waited = "Max attempts" in str(part(vars(failure), "kwargs").get("reason"))
@@ -118,15 +112,15 @@ def by_last(failure: Exception, _: Any) -> Verdict:
     return as_cause(failure, getattr(failure, "last_exception", None))
 
 
-judge = judge_by(
+judge = http.judge_by(
     {
         "ConnectionError": unsent,
         "ProxyConnectionError": by_urllib3,
         "SSLError": by_urllib3,
         "ConnectionClosedError": by_urllib3,
-        "ReadTimeoutError": after,
-        "ResponseStreamingError": after,
-        "IncompleteReadError": after,
+        "ReadTimeoutError": http.after,
+        "ResponseStreamingError": http.after,
+        "IncompleteReadError": http.after,
         "HTTPClientError": by_error,
         "ClientError": by_answer,
         "WaiterError": by_last_answer,

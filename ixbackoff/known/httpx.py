@@ -11,15 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .http_statuses import (
-    SentRequest,
-    after,
-    before,
-    by_response,
-    judge_by,
-    refused_by_proxy,
-    sent_request,
-)
+from . import http_statuses as http
 from .tracebacks import frames, variables
 
 MODELS = ("anthropic.", "cohere.", "google.genai.", "groq.", "mistralai.", "openai.")
@@ -35,9 +27,9 @@ SENDING = {(f"{package}._client", "send") for package in ("httpx", "httpx2")} | 
 }
 
 
-def requests_of(failure: Exception) -> list[SentRequest]:
+def requests_of(failure: Exception) -> list[http.SentRequest]:
     distinct = {id(request): request for request in sent(failure)}
-    return [sent_request(request.method, request.headers) for request in distinct.values()]
+    return [http.sent_request(request.method, request.headers) for request in distinct.values()]
 
 
 def sent(failure: Exception) -> Iterator[Any]:
@@ -60,28 +52,28 @@ def own_request(owner: Any) -> Iterator[Any]:
         yield request
 
 
-def by_proxy(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
-    return refused_by_proxy(failure, asked, str(failure))
+def by_proxy(failure: Exception, asked: Sequence[http.SentRequest]) -> Verdict:
+    return http.refused_by_proxy(failure, asked, str(failure))
 
 
-def broken_off(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
-    verdict = after(failure, asked)
+def broken_off(failure: Exception, asked: Sequence[http.SentRequest]) -> Verdict:
+    verdict = http.after(failure, asked)
     if verdict.transient:
         return verdict
     modules = [frame.f_globals.get("__name__", "") for frame in frames(failure)]
     return Verdict(True) if any(name.startswith(MODELS) for name in modules) else verdict
 
 
-judge = judge_by(
+judge = http.judge_by(
     {
-        "ConnectError": before,
-        "ConnectTimeout": before,
-        "PoolTimeout": before,
+        "ConnectError": http.before,
+        "ConnectTimeout": http.before,
+        "PoolTimeout": http.before,
         "ProxyError": by_proxy,
         "NetworkError": broken_off,
         "TimeoutException": broken_off,
         "RemoteProtocolError": broken_off,
-        "HTTPError": by_response,  # those with an answer: httpx's own, and huggingface_hub's
+        "HTTPError": http.by_response,  # those with an answer: httpx's own, and huggingface_hub's
     },
     {"httpx", "httpx2", "httpcore", "httpcore2"},
     requests_of,

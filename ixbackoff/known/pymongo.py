@@ -53,7 +53,9 @@ def judge_connection(failure: Any, kinds: set[str]) -> Verdict:
         if MISADDRESSED.search(str(failure)):
             return permanent(failure, ": its host is not known or its certificate does not verify")
         return Verdict(True)
-    if "NotPrimaryError" in kinds or is_reading(failure) or is_connecting(failure):
+    # before anything was sent
+    connecting = through(failure, "pymongo", "connect", "_connect", "_hello", "authenticate")
+    if "NotPrimaryError" in kinds or is_reading(failure) or connecting:
         return Verdict(True)
     return permanent(failure, LOST_IN_WRITING)
 
@@ -73,8 +75,3 @@ def is_reading(failure: Exception) -> bool:
     """Return whether a failure came from a read; a command of the user's own may be a write."""
     is_command = any(through(failure, module, "command") for module in OWN_COMMANDS)
     return through(failure, "pymongo", "_read") and not is_command
-
-
-def is_connecting(failure: Exception) -> bool:
-    """Return whether a failure came while a connection was made, before anything was sent."""
-    return through(failure, "pymongo", "connect", "_connect", "_hello", "authenticate")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .http_statuses import SentRequest, after, before, by_response, judge_by, sent_request
+from . import http_statuses as http
 from .judging import permanent
 from .tracebacks import variables
 from .urllib3 import wrapped
@@ -19,9 +19,9 @@ SENDING = {("requests.sessions", "send")}
 READING = {("requests.models", "generate")}
 
 
-def requests_of(failure: Any) -> list[SentRequest]:
+def requests_of(failure: Any) -> list[http.SentRequest]:
     return [
-        sent_request(request.method, getattr(request, "headers", None))
+        http.sent_request(request.method, getattr(request, "headers", None))
         for request in sent(failure)
         if getattr(request, "method", None)
     ]
@@ -38,24 +38,24 @@ def sent(failure: Any) -> Iterator[Any]:
     yield getattr(failure, "request", None)
 
 
-def by_cause(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
+def by_cause(failure: Exception, asked: Sequence[http.SentRequest]) -> Verdict:
     cause = next((each for each in failure.args if isinstance(each, Exception)), None)
-    return after(failure, asked) if cause is None else wrapped(failure, cause, asked)
+    return http.after(failure, asked) if cause is None else wrapped(failure, cause, asked)
 
 
-def by_tls(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
+def by_tls(failure: Exception, asked: Sequence[http.SentRequest]) -> Verdict:
     return by_cause(failure, asked) if failure.args else permanent(failure)
 
 
-judge = judge_by(
+judge = http.judge_by(
     {
-        "ConnectTimeout": before,
+        "ConnectTimeout": http.before,
         "SSLError": by_tls,
         "ConnectionError": by_cause,
         "RetryError": by_cause,
-        "Timeout": after,
+        "Timeout": http.after,
         "ChunkedEncodingError": by_cause,
-        "HTTPError": by_response,
+        "HTTPError": http.by_response,
     },
     {"requests"},
     requests_of,

@@ -1,8 +1,8 @@
 """Failures of `urllib.request` and `http.client` of the standard library.
 
 `URLError` wraps a failure to connect or to send the request; the traceback tells which of the two.
-`RemoteDisconnected` without its request in the traceback is transient, as the plain
-`ConnectionResetError` is that it derives from.
+`RemoteDisconnected` without its request in the traceback is transient, like `ConnectionResetError`,
+its base class.
 """
 
 from __future__ import annotations
@@ -12,16 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .http_statuses import (
-    SentRequest,
-    after,
-    answered,
-    before,
-    before_or_never,
-    judge_by,
-    refused_by_proxy,
-    sent_request,
-)
+from . import http_statuses as http
 from .judging import permanent
 from .tracebacks import through, variables
 
@@ -33,52 +24,54 @@ READING = {
 }
 
 
-def requests_of(failure: Exception) -> list[SentRequest]:
+def requests_of(failure: Exception) -> list[http.SentRequest]:
     opened = [found["req"] for found in variables(failure, OPENING) if "req" in found]
     if opened:
-        return [sent_request(request.get_method(), request.header_items()) for request in opened]
+        return [
+            http.sent_request(request.get_method(), request.header_items()) for request in opened
+        ]
     return list(in_frames(failure))
 
 
-def in_frames(failure: Exception) -> Iterator[SentRequest]:
+def in_frames(failure: Exception) -> Iterator[http.SentRequest]:
     for found in variables(failure, RETRIEVING):
-        yield SentRequest("GET" if found.get("data") is None else "POST")
+        yield http.SentRequest("GET" if found.get("data") is None else "POST")
     for found in variables(failure, READING):
         method = getattr(found.get("self"), "_method", None)
         if method:
-            yield sent_request(method)
+            yield http.sent_request(method)
 
 
-def by_reason(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
+def by_reason(failure: Any, asked: Sequence[http.SentRequest]) -> Verdict:
     reason = getattr(failure, "reason", None)
     if not isinstance(reason, OSError):
         return permanent(failure)
     if str(reason).startswith("Tunnel "):
-        return refused_by_proxy(failure, asked, str(reason))
+        return http.refused_by_proxy(failure, asked, str(reason))
     connecting = through(reason, "http.client", "connect")
     if connecting or isinstance(reason, ConnectionRefusedError | socket.gaierror):
-        return before(failure, asked)
+        return http.before(failure, asked)
     if isinstance(reason, ConnectionError | TimeoutError):
-        return after(failure, asked)
-    return before_or_never(failure, asked)
+        return http.after(failure, asked)
+    return http.before_or_never(failure, asked)
 
 
-def by_status(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
-    return answered(failure, failure.code, failure.headers, asked)
+def by_status(failure: Any, asked: Sequence[http.SentRequest]) -> Verdict:
+    return http.answered(failure, failure.code, failure.headers, asked)
 
 
-def disconnected(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
-    return after(failure, asked) if asked else Verdict(True)
+def disconnected(failure: Exception, asked: Sequence[http.SentRequest]) -> Verdict:
+    return http.after(failure, asked) if asked else Verdict(True)
 
 
-judge = judge_by(
+judge = http.judge_by(
     {
         "HTTPError": by_status,
-        "ContentTooShortError": after,
+        "ContentTooShortError": http.after,
         "URLError": by_reason,
         "RemoteDisconnected": disconnected,
-        "BadStatusLine": after,
-        "IncompleteRead": after,
+        "BadStatusLine": http.after,
+        "IncompleteRead": http.after,
     },
     {"http", "urllib"},
     requests_of,

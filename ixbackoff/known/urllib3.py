@@ -10,18 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .http_statuses import (
-    Judging,
-    SentRequest,
-    after,
-    answered,
-    before,
-    before_or_never,
-    behind,
-    nearest,
-    refused_by_proxy,
-    sent_request,
-)
+from . import http_statuses as http
 from .judging import name_of, permanent
 from .socket import CUT_OFF
 from .tracebacks import through, variables
@@ -38,63 +27,65 @@ def judge(failure: Exception) -> Verdict:
     return judge_asked(failure, requests_of(failure))
 
 
-def requests_of(failure: Exception) -> list[SentRequest]:
+def requests_of(failure: Exception) -> list[http.SentRequest]:
     return [
-        sent_request(found["method"], found.get("headers"))
+        http.sent_request(found["method"], found.get("headers"))
         for found in variables(failure, SENDING)
         if "method" in found
     ]
 
 
-def judge_asked(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
+def judge_asked(failure: Any, asked: Sequence[http.SentRequest]) -> Verdict:
     """Judge a failure, of urllib3 or the system, that ended these requests, first to last."""
-    judging = nearest(failure, TABLE, {"urllib3"})
+    judging = http.nearest(failure, TABLE, {"urllib3"})
     if judging is None:
-        return after(failure, asked) if isinstance(failure, OSError) else permanent(failure)
+        return http.after(failure, asked) if isinstance(failure, OSError) else permanent(failure)
     return judging(failure, asked)
 
 
-def wrapped(failure: Exception, cause: Any, asked: Sequence[SentRequest]) -> Verdict:
+def wrapped(failure: Exception, cause: Any, asked: Sequence[http.SentRequest]) -> Verdict:
     """Judge a failure by the failure that it wraps; the reason names the outer one."""
     verdict = judge_asked(cause, asked)
     why = verdict.why.replace(name_of(cause), name_of(failure), 1)
     return Verdict(verdict.transient, verdict.retry_after, why)
 
 
-def broken_off(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
+def broken_off(failure: Exception, asked: Sequence[http.SentRequest]) -> Verdict:
     tunnel = next((text for text in map(str, failure.args) if text.startswith("Tunnel ")), "")
     if tunnel:
-        return refused_by_proxy(failure, asked, tunnel)
+        return http.refused_by_proxy(failure, asked, tunnel)
     # during the handshake no request has been sent
-    connecting = any(through(cause, "urllib3.connection", "connect") for cause in behind(failure))
-    return before(failure, asked) if connecting else after(failure, asked)
+    connecting = any(
+        through(cause, "urllib3.connection", "connect") for cause in http.behind(failure)
+    )
+    return http.before(failure, asked) if connecting else http.after(failure, asked)
 
 
-def by_reason(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
+def by_reason(failure: Any, asked: Sequence[http.SentRequest]) -> Verdict:
     return wrapped(failure, getattr(failure, "reason", None), asked)
 
 
-def by_proxy(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
+def by_proxy(failure: Exception, asked: Sequence[http.SentRequest]) -> Verdict:
     said = str(getattr(failure, "original_error", ""))
     if said.startswith("Tunnel "):
-        return refused_by_proxy(failure, asked, said)
-    return before(failure, asked)
+        return http.refused_by_proxy(failure, asked, said)
+    return http.before(failure, asked)
 
 
-def by_tls(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
+def by_tls(failure: Exception, asked: Sequence[http.SentRequest]) -> Verdict:
     cut_off = any(isinstance(argument, CUT_OFF) for argument in failure.args)
-    return broken_off(failure, asked) if cut_off else before_or_never(failure, asked)
+    return broken_off(failure, asked) if cut_off else http.before_or_never(failure, asked)
 
 
-def by_status(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
+def by_status(failure: Exception, asked: Sequence[http.SentRequest]) -> Verdict:
     found = STATUS.search(str(failure))
-    return answered(failure, int(found[1]), None, asked) if found else permanent(failure)
+    return http.answered(failure, int(found[1]), None, asked) if found else permanent(failure)
 
 
-TABLE: Mapping[str, Judging] = {
+TABLE: Mapping[str, http.Judging] = {
     "MaxRetryError": by_reason,
-    "ConnectTimeoutError": before,
-    "EmptyPoolError": before,
+    "ConnectTimeoutError": http.before,
+    "EmptyPoolError": http.before,
     "ProxyError": by_proxy,
     "SSLError": by_tls,
     "ResponseError": by_status,

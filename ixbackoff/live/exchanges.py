@@ -24,12 +24,12 @@ bytes of the whole, `None` if the server did not announce them."""
 PARTIAL = (206, 416)  # the statuses of responses with a range, or without the requested one
 
 ADDRESS = "http://host/path or https://host/path"
-CONNECTION_ERRORS = (
-    ConnectionRefusedError,
-    ConnectionResetError,
-    ConnectionAbortedError,
-    BrokenPipeError,
-)
+CONNECTION_ERRORS: dict[type[OSError], str] = {
+    ConnectionRefusedError: "Connection refused",
+    ConnectionResetError: "Connection reset by peer",
+    ConnectionAbortedError: "Connection aborted",
+    BrokenPipeError: "Broken pipe",
+}
 
 
 class Exchange:
@@ -118,9 +118,9 @@ class Exchange:
         if isinstance(error, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol):
             return ValueError(f"{self.label}: HTTP does not allow this request")
         for cause in causes:
-            for kind in CONNECTION_ERRORS:
+            for kind, words in CONNECTION_ERRORS.items():
                 if isinstance(cause, kind):
-                    return kind(f"{self.label}: {system_message(cause) or WORDS[kind]}")
+                    return kind(f"{self.label}: {system_message(cause) or words}")
         return ConnectionError(f"{self.label}: {described(error, causes)}")
 
 
@@ -151,10 +151,6 @@ def behind(error: BaseException, before: BaseException | None) -> Iterator[BaseE
 
 
 WORDS: dict[type[Exception], str] = {
-    ConnectionRefusedError: "Connection refused",
-    ConnectionResetError: "Connection reset by peer",
-    ConnectionAbortedError: "Connection aborted",
-    BrokenPipeError: "Broken pipe",
     httpx2.ConnectError: "cannot connect",
     httpx2.RemoteProtocolError: "the answer broke off, or it is not HTTP",
     httpx2.ProxyError: "the proxy refuses",

@@ -15,21 +15,7 @@ from .._running.aborting import COPY, check_not_aborted
 from .._running.boots import boot_id
 from .._words.failures import NotReady
 from .._words.texts import printable
-from .filesystem import (
-    CREATE,
-    READ,
-    Writeback,
-    check_replaceable,
-    copy_rest,
-    is_name_of,
-    is_sole,
-    lock,
-    naming,
-    opened,
-    sync_folder,
-    unlink,
-    write_all,
-)
+from . import filesystem as system
 
 LONGEST_NAME = 240  # bytes: the file system takes 255, and ".", ".part" and ".json" are added
 LONGEST_NOTE = 256 * 1024  # bytes; the headers of a response, escaped, are shorter
@@ -76,14 +62,14 @@ class PartFile:
         self.process = 0
         self._file: FileIO | None = None
         self._locked = False
-        self._writeback = Writeback() if early else None
+        self._writeback = system.Writeback() if early else None
 
     def __enter__(self) -> Self:
         OPEN.add(self)
         self.process = os.getpid()
         try:
-            with naming(self.path):
-                check_replaceable(self.path)
+            with system.naming(self.path):
+                system.check_replaceable(self.path)
                 self.size = self._open()
                 self.origin = self._read_note() if self.size else None
         except BaseException:
@@ -101,7 +87,7 @@ class PartFile:
 
     def end(self, first: int) -> bytes:
         """Return the bytes of the part from position `first` to its end."""
-        with naming(self.path):
+        with system.naming(self.path):
             os.lseek(self.descriptor, first, os.SEEK_SET)
             return os.read(self.descriptor, self.size - first)
 
@@ -110,24 +96,24 @@ class PartFile:
         if self.size:
             self.cut(0)
         self.origin = origin
-        with naming(self.path):
-            unlink(self.note)
+        with system.naming(self.path):
+            system.unlink(self.note)
             self.noted = False
             if origin is not None and (origin.size is None or origin.size >= WORTH_KEEPING):
                 self.noted = True
-                with opened(self.note, CREATE) as note:
-                    write_all(note.fileno(), json.dumps([*origin, boot_id()]).encode())
+                with system.opened(self.note, system.CREATE) as note:
+                    system.write_all(note.fileno(), json.dumps([*origin, boot_id()]).encode())
 
     def cut(self, size: int) -> None:
         """Drop all but the first `size` bytes, and continue after them."""
-        with naming(self.path):
+        with system.naming(self.path):
             os.ftruncate(self.descriptor, size)
             os.lseek(self.descriptor, size, os.SEEK_SET)
         self.size = size
 
     def write(self, chunk: bytes) -> None:
-        with naming(self.path):
-            write_all(self.descriptor, chunk)
+        with system.naming(self.path):
+            system.write_all(self.descriptor, chunk)
         self.size += len(chunk)
         if self._writeback is not None:
             self._writeback.start(self.descriptor, self.size)
@@ -140,31 +126,31 @@ class PartFile:
         """
         former, descriptor = self._file, self.descriptor
         assert former is not None
-        with naming(self.path):
-            if is_name_of(self.part, descriptor):
-                if is_sole(os.fstat(descriptor)):
+        with system.naming(self.path):
+            if system.is_name_of(self.part, descriptor):
+                if system.is_sole(os.fstat(descriptor)):
                     return
-                unlink(self.part)
+                system.unlink(self.part)
             self.size = self._open()
             self.cut(0)
             try:
                 os.lseek(descriptor, 0, os.SEEK_SET)
-                copy_rest(descriptor, self.descriptor, lambda: None)
+                system.copy_rest(descriptor, self.descriptor, lambda: None)
             finally:
                 former.close()
                 self.size = os.fstat(self.descriptor).st_size
 
     def commit(self) -> None:
         """Sync the part, which is complete, and rename it to the target; sync the rename, too."""
-        with naming(self.path):
+        with system.naming(self.path):
             os.fsync(self.descriptor)
             check_not_aborted()
-            unlink(self.note)
+            system.unlink(self.note)
             if os.name == "nt":  # Windows cannot rename an open file
                 self._close()
             os.replace(self.part, self.path)
             self.committed = True
-            sync_folder(self.folder)
+            system.sync_folder(self.folder)
 
     def __exit__(self, *_: object) -> None:
         self.leave()
@@ -189,14 +175,14 @@ class PartFile:
         stays = not self.copy and self.origin is not None and self.size >= WORTH_KEEPING
         with suppress(OSError):
             if not self._locked:
-                lock(self.descriptor)  # it may be the part of another download
+                system.lock(self.descriptor)  # it may be the part of another download
             # If the name is gone, a file of that name belongs to another download.
-            if not (self.committed or stays) and is_name_of(self.part, self.descriptor):
+            if not (self.committed or stays) and system.is_name_of(self.part, self.descriptor):
                 if self.noted:
-                    unlink(self.note)
+                    system.unlink(self.note)
                 if os.name == "nt":
                     self._close()
-                unlink(self.part)
+                system.unlink(self.part)
         self._close()
 
     def _close(self) -> None:
@@ -207,8 +193,8 @@ class PartFile:
     def _read_note(self) -> PartOrigin | None:
         """Return the origin of a part of an earlier run; `None` if it cannot be resumed."""
         with suppress(OSError, ValueError, TypeError, RecursionError):
-            with opened(self.note, READ) as note:
-                text = note.read(LONGEST_NOTE) if is_sole(os.fstat(note.fileno())) else b""
+            with system.opened(self.note, system.READ) as note:
+                text = note.read(LONGEST_NOTE) if system.is_sole(os.fstat(note.fileno())) else b""
             source, validator, size, boot = json.loads(text)
             texts = isinstance(source, str) and isinstance(validator, str) and is_header(validator)
             if texts and boot == boot_id() != "" and type(size) in (int, type(None)):
@@ -219,18 +205,18 @@ class PartFile:
         while True:
             self._locked = False
             try:
-                self._file = opened(self.part, CREATE, 0o666)
+                self._file = system.opened(self.part, system.CREATE, 0o666)
             except FileExistsError:
                 with suppress(FileNotFoundError):
-                    if not is_sole(os.lstat(self.part)):
+                    if not system.is_sole(os.lstat(self.part)):
                         os.unlink(self.part)  # others could read or change what is written
                         continue
                 try:
-                    self._file = opened(self.part, READ)
+                    self._file = system.opened(self.part, system.READ)
                 except FileNotFoundError:
                     continue
             try:
-                lock(self.descriptor)
+                system.lock(self.descriptor)
                 self._locked = True
             except OSError:
                 self._close()
@@ -238,7 +224,7 @@ class PartFile:
                 raise NotReady(f"{shown}: another download into it is running") from None
             # The process that held the lock before may have renamed or removed the file.
             status = os.fstat(self.descriptor)
-            if is_sole(status) and is_name_of(self.part, self.descriptor):
+            if system.is_sole(status) and system.is_name_of(self.part, self.descriptor):
                 return status.st_size
             self._close()
 

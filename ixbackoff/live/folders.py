@@ -14,10 +14,11 @@ import stat
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
+from io import FileIO
 from itertools import count
 from typing import BinaryIO
 
-from .filesystem import CREATE, READ, copy_rest, is_name_of, lock, sync_folder, unlink
+from .filesystem import CREATE, READ, copy_rest, is_name_of, lock, opened, sync_folder, unlink
 
 MARK = ".ixbackoff#"  # before a number, in the name of a file that is being written
 LONGEST_NAME = 240  # bytes: the file system takes 255, and the mark and a number are added
@@ -104,33 +105,28 @@ def sweep(stem: str) -> None:
     for number in count(1):
         path = f"{stem}{MARK}{number}"
         try:
-            descriptor = os.open(path, READ)
+            file = opened(path, READ)
         except OSError:
             if number >= SWEPT:
                 return
             continue
-        try:
-            lock(descriptor)
-            if is_name_of(path, descriptor):
+        with file, suppress(OSError):
+            lock(file.fileno())
+            if is_name_of(path, file.fileno()):
                 unlink(path)
-        except OSError:
-            pass
-        finally:
-            os.close(descriptor)
 
 
 @contextmanager
 def staged(stem: str, path: str) -> Generator[int]:
     """Yield the descriptor of a new file; rename the file to `path` after the block."""
-    descriptor, written = create(stem)
+    file, written = create(stem)
     try:
         try:
-            yield descriptor
-            os.fsync(descriptor)
+            yield file.fileno()
+            os.fsync(file.fileno())
         finally:
             if os.name == "nt":  # Windows cannot rename or remove an open file
-                os.close(descriptor)
-                descriptor = -1
+                file.close()
         os.replace(written, path)
         sync_folder(os.path.dirname(path))
     except BaseException:
@@ -138,26 +134,25 @@ def staged(stem: str, path: str) -> Generator[int]:
             unlink(written)
         raise
     finally:
-        if descriptor >= 0:
-            os.close(descriptor)
+        file.close()
 
 
-def create(stem: str) -> tuple[int, str]:
-    """Create and lock a file; return its descriptor and its name."""
+def create(stem: str) -> tuple[FileIO, str]:
+    """Create and lock a file; return it with its name."""
     for number in count(1):
         path = f"{stem}{MARK}{number}"
         try:
-            descriptor = os.open(path, CREATE, 0o666)
+            file = opened(path, CREATE, 0o666)
         except FileExistsError:
             continue
         try:
-            lock(descriptor)
+            lock(file.fileno())
         except BlockingIOError:  # another process sweeps it
-            os.close(descriptor)
+            file.close()
             continue
         except OSError:  # a file system without locks, on which `sweep` removes nothing
-            return descriptor, path
-        if is_name_of(path, descriptor):
-            return descriptor, path
-        os.close(descriptor)
+            return file, path
+        if is_name_of(path, file.fileno()):
+            return file, path
+        file.close()
     raise AssertionError  # there is always a free number

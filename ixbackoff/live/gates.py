@@ -17,12 +17,12 @@ class HostGate:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._inside: Counter[str] = Counter()
+        self._inside: Counter[bytes] = Counter()
         # Ctrl-C in `Condition.__enter__`, Python code, could leave it held: `internals.lock_in_c`
         self._lock = RLock()
         self._changed = Condition(self._lock)
 
-    def enter(self, host: str, deadline: Deadline) -> None:
+    def enter(self, host: bytes, deadline: Deadline) -> None:
         """Wait until there is room; raise ConnectionAbortedError if the effect was aborted."""
         with self._lock:
             abort = ABORT.get()
@@ -39,7 +39,7 @@ class HostGate:
         with self._lock:
             self._changed.notify_all()
 
-    def leave(self, host: str) -> None:
+    def leave(self, host: bytes) -> None:
         with self._lock:
             self._inside[host] -= 1
             if not self._inside[host]:
@@ -52,15 +52,15 @@ class AsyncHostGate:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._inside: Counter[str] = Counter()
-        self._left: dict[str, anyio.Event] = {}
+        self._inside: Counter[bytes] = Counter()
+        self._left: dict[bytes, anyio.Event] = {}
 
-    async def enter(self, host: str) -> None:
+    async def enter(self, host: bytes) -> None:
         while self._inside[host] >= self._most:
             await self._left.setdefault(host, anyio.Event()).wait()
         self._inside[host] += 1
 
-    def leave(self, host: str) -> None:
+    def leave(self, host: bytes) -> None:
         self._inside[host] -= 1
         if not self._inside[host]:
             del self._inside[host]

@@ -1,12 +1,24 @@
-"""Private names and untyped parts of the HTTP library, as read in httpcore2 2.16.2."""
+"""Private names and untyped parts of the HTTP library, as read in httpx2 and httpcore2 2.16.2."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from threading import RLock
 from typing import Any
 
 import httpcore2
+import httpx2
+
+
+class Sender(httpx2.HTTPTransport):
+    """The library's own transport, over another pool than the one that it would make."""
+
+    def __init__(self, pool: httpcore2.ConnectionPool) -> None:
+        self._pool = pool
+
+
+class AsyncSender(httpx2.AsyncHTTPTransport):
+    def __init__(self, pool: httpcore2.AsyncConnectionPool) -> None:
+        self._pool = pool
 
 
 def has_trailing_data(
@@ -40,7 +52,7 @@ def report_cuts(stream: httpcore2.NetworkStream) -> None:
     secured.suppress_ragged_eofs = False  # an undocumented attribute of `ssl.SSLSocket`
 
 
-def extensions_of(response: httpcore2.Response) -> Mapping[str, Any]:
-    """Return the extensions of a response, whose type the library leaves partly unknown."""
-    extensions: Mapping[str, Any] = vars(response)["extensions"]
+def extensions_of(message: httpcore2.Request | httpcore2.Response) -> dict[str, Any]:
+    """Return the extensions of a message, whose type the library leaves partly unknown."""
+    extensions: dict[str, Any] = vars(message)["extensions"]
     return extensions

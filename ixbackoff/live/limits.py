@@ -106,9 +106,6 @@ class Deadline:
         if not self.left:
             raise self.exceeded()
 
-    def pass_now(self) -> None:
-        self.end = time.monotonic()
-
     def exceeded(self) -> TimeoutError:
         return TimeoutError(f"{self.what}: not done within {self.seconds:g} s")
 

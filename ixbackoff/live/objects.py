@@ -7,7 +7,6 @@ import re
 import stat
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._running.aborting import check_not_aborted
@@ -27,22 +26,23 @@ def objects_below(
 ) -> dict[str, int]:
     """Return the sizes in bytes of the objects whose keys begin with the key of a URL and a slash.
 
-    Each object is named by the rest of its key, after the slash.
+    Each is named by the rest of its key. In a folder, those of inner folders are left out.
     """
     deadline = Deadline(limits, without_secrets(url))
     folder = file_of(url, stores)
     if folder is not None:
         return files_in(folder)
     store, key = store_of(url, stores, limits)
+    listing: Any = store  # parts of its types are in another library
     found: dict[str, int] = {}
 
-    async def collect(listing: Any) -> None:  # Any: parts of its types are in another library
+    async def collect() -> None:
         from .threads import from_store
 
         for meta in await from_store(listing.list(f"{key}/").collect_async()):
             found[meta["path"].removeprefix(f"{key}/")] = meta["size"]
 
-    request(partial(collect, store), deadline)
+    request(collect, deadline)
     return found
 
 

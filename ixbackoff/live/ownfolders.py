@@ -12,6 +12,7 @@ import stat
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from re import Pattern
+from typing import NamedTuple
 
 from .filesystem import READ, is_name_of, is_own, lock
 
@@ -21,12 +22,11 @@ REPARSE_POINT = 0x400  # the attribute of Windows's links and junctions
 LINK = "It is a link, and the files behind it may be anybody's"
 
 
-class OwnFolder:
+class OwnFolder(NamedTuple):
     """An open folder; names in it are relative to `descriptor`, which is `None` on Windows."""
 
-    def __init__(self, path: str, descriptor: int | None) -> None:
-        self.path = path
-        self.descriptor = descriptor
+    path: str
+    descriptor: int | None
 
     def at(self, name: str) -> str:
         """Return the path of a file for functions that take `dir_fd=folder.descriptor`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import (
     AsyncIterable,
     AsyncIterator,
+    Awaitable,
     Callable,
     Collection,
     Generator,
@@ -17,13 +18,20 @@ from collections.abc import (
 )
 from contextlib import contextmanager, suppress
 from threading import get_ident
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import anyio
 import httpcore2
 from h2.exceptions import ProtocolError
 
+from .gates import AsyncHostGate, HostGate
 from .internals import extensions_of, has_trailing_data
+from .sockets import USE, Use
+
+# These may mean that the server had closed the connection while it was unused.
+STALE = (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolError)
+
+FRESH = "ixbackoff-fresh"
 
 C = TypeVar("C", httpcore2.ConnectionInterface, httpcore2.AsyncConnectionInterface)
 
@@ -40,6 +48,11 @@ class OneExchange(Generic[C]):
         self._connection: C = connection
         self._pool_is_closed = is_closed  # if true, a connection closes after its response
         self.thread = 0  # the thread that used it last
+        self._fresh = True
+
+    def begin(self, request: httpcore2.Request) -> None:
+        """Note in a request whether the connection is fresh, that is, has had no other one."""
+        extensions_of(request)[FRESH], self._fresh = self._fresh, False
 
     def info(self) -> str:
         return self._connection.info()
@@ -66,10 +79,12 @@ class OneExchange(Generic[C]):
 class Exclusive(OneExchange[httpcore2.ConnectionInterface], httpcore2.ConnectionInterface):
     def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
         self.thread = get_ident()
+        self.begin(request)
         with remote_errors():
             response = self._connection.handle_request(request)
         assert isinstance(response.stream, Iterable)
-        return with_stream(response, ReadingStream(response.stream, self._end))
+        response.stream = ReadingStream(response.stream, self._end)
+        return response
 
     def _end(self, whole: bool) -> None:
         if not whole or self._pool_is_closed():
@@ -80,7 +95,39 @@ class Exclusive(OneExchange[httpcore2.ConnectionInterface], httpcore2.Connection
 
 
 class Pool(httpcore2.ConnectionPool):
+    """A pool behind the gate of a transport; the context variable `USE` has the deadline."""
+
     closed = False
+
+    def __init__(self, gate: HostGate, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._gate = gate
+
+    def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
+        use, host = USE.get(), request.url.host
+        self._gate.enter(host, use.deadline)
+        try:
+            response = self._sent(request, use)
+        except BaseException:
+            self._gate.leave(host)
+            raise
+        assert isinstance(response.stream, Iterable)
+        response.stream = ReadingStream(response.stream, lambda _: self._gate.leave(host))
+        return without_phrase(response)
+
+    def _sent(self, request: httpcore2.Request, use: Use) -> httpcore2.Response:
+        """Send a request, once more if the server had closed the connection while it was unused.
+
+        Before the second time, all idle connections to the server are closed: the server may have
+        closed each of them, too.
+        """
+        try:
+            return super().handle_request(request)
+        except STALE:
+            if extensions_of(request).get(FRESH) or use.aborted or not use.deadline.left:
+                raise
+        self.close_idle(request.url.origin)
+        return super().handle_request(request)
 
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.ConnectionInterface:
         return Exclusive(super().create_connection(origin), lambda: self.closed)
@@ -108,12 +155,14 @@ class AsyncExclusive(
     OneExchange[httpcore2.AsyncConnectionInterface], httpcore2.AsyncConnectionInterface
 ):
     async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
+        self.begin(request)
         with remote_errors():
             response = await self._connection.handle_async_request(request)
         assert isinstance(response.stream, AsyncIterable)
-        return with_stream(response, AsyncReadingStream(response.stream, self))
+        response.stream = AsyncReadingStream(response.stream, self._end)
+        return response
 
-    async def end(self, whole: bool) -> None:
+    async def _end(self, whole: bool) -> None:
         if not whole or self._pool_is_closed():
             await self.aclose()
 
@@ -123,6 +172,35 @@ class AsyncExclusive(
 
 class AsyncPool(httpcore2.AsyncConnectionPool):
     closed = False
+
+    def __init__(self, gate: AsyncHostGate, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._gate = gate
+
+    async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
+        host = request.url.host
+        await self._gate.enter(host)
+        try:
+            response = await self._sent(request)
+        except BaseException:
+            self._gate.leave(host)
+            raise
+
+        async def leave(_: bool) -> None:
+            self._gate.leave(host)
+
+        assert isinstance(response.stream, AsyncIterable)
+        response.stream = AsyncReadingStream(response.stream, leave)
+        return without_phrase(response)
+
+    async def _sent(self, request: httpcore2.Request) -> httpcore2.Response:
+        try:
+            return await super().handle_async_request(request)
+        except STALE:
+            if extensions_of(request).get(FRESH):
+                raise
+        await self.close_idle(request.url.origin)
+        return await super().handle_async_request(request)
 
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.AsyncConnectionInterface:
         return AsyncExclusive(super().create_connection(origin), lambda: self.closed)
@@ -137,15 +215,10 @@ class AsyncPool(httpcore2.AsyncConnectionPool):
         await super().aclose()
 
 
-def with_stream(
-    response: httpcore2.Response, stream: ReadingStream | AsyncReadingStream
-) -> httpcore2.Response:
-    return httpcore2.Response(
-        response.status,
-        headers=response.headers,
-        content=stream,
-        extensions={**extensions_of(response)},
-    )
+def without_phrase(response: httpcore2.Response) -> httpcore2.Response:
+    """Drop the server's reason phrase, which httpx2 would log."""
+    extensions_of(response).pop("reason_phrase", None)
+    return response
 
 
 @contextmanager
@@ -182,9 +255,11 @@ class ReadingStream:
 
 
 class AsyncReadingStream:
-    def __init__(self, stream: AsyncIterable[bytes], connection: AsyncExclusive) -> None:
+    def __init__(
+        self, stream: AsyncIterable[bytes], end: Callable[[bool], Awaitable[None]]
+    ) -> None:
         self._stream = stream
-        self._connection = connection
+        self._end = end
         self._whole = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -195,7 +270,8 @@ class AsyncReadingStream:
 
     async def aclose(self) -> None:
         with anyio.CancelScope(shield=True):
-            close = getattr(self._stream, "aclose", None)
-            if close is not None:
-                await close()
-            await self._connection.end(self._whole)
+            try:
+                if (close := getattr(self._stream, "aclose", None)) is not None:
+                    await close()
+            finally:
+                await self._end(self._whole)

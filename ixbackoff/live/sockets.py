@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from threading import Lock
+from typing import Any
 
 import anyio
 import httpcore2
@@ -30,7 +31,6 @@ class Use:
 
     def __init__(self, deadline: Deadline) -> None:
         self.deadline = deadline
-        self.fresh = False  # whether a connection was opened since this was last set to false
         self.aborted = False  # whether the command of the exchange was aborted
         self._lock = Lock()
         self._sockets: list[socket.socket] = []
@@ -87,15 +87,9 @@ class TimedBackend(httpcore2.NetworkBackend):
         self.sockets = httpcore2.SyncBackend()
 
     def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+        self, host: str, port: int, timeout: float | None = None, *rest: Any, **named: Any
     ) -> httpcore2.NetworkStream:
         use = USE.get()
-        use.fresh = True
         addresses = checked(resolved(host, port), self.allowed)
         while True:
             address = addresses.pop(0)
@@ -105,9 +99,7 @@ class TimedBackend(httpcore2.NetworkBackend):
             try:
                 if not seconds:
                     raise httpcore2.ConnectTimeout
-                stream = self.sockets.connect_tcp(
-                    address, port, seconds, local_address, socket_options
-                )
+                stream = self.sockets.connect_tcp(address, port, seconds, *rest, **named)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 if not addresses:
                     raise
@@ -183,12 +175,7 @@ class AsyncBackend(httpcore2.AsyncNetworkBackend):
         self.sockets = made
 
     async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+        self, host: str, port: int, timeout: float | None = None, *rest: Any, **named: Any
     ) -> httpcore2.AsyncNetworkStream:
         addresses = [host]
         if self.allowed is not None:
@@ -196,9 +183,7 @@ class AsyncBackend(httpcore2.AsyncNetworkBackend):
         while True:
             address = addresses.pop(0)
             try:
-                stream = await self.sockets.connect_tcp(
-                    address, port, timeout, local_address, socket_options
-                )
+                stream = await self.sockets.connect_tcp(address, port, timeout, *rest, **named)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 if not addresses:
                     raise
@@ -225,14 +210,9 @@ class ClosingStream(httpcore2.AsyncNetworkStream):
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         await self.stream.write(buffer, timeout)
 
-    async def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
+    async def start_tls(self, *args: Any, **named: Any) -> httpcore2.AsyncNetworkStream:
         try:
-            return ClosingStream(await self.stream.start_tls(ssl_context, server_hostname, timeout))
+            return ClosingStream(await self.stream.start_tls(*args, **named))
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self.stream.aclose()

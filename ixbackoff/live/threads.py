@@ -131,7 +131,7 @@ def awaited(
                 check()
                 wait([future], POLL)
         except BaseException:
-            deadline.pass_now()
+            deadline.end = 0.0
             wait([future], grace)
             raise
         future.result()

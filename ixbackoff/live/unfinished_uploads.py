@@ -121,19 +121,14 @@ def unfinished(text: str, key: str) -> list[UnfinishedUpload]:
     parser.feed(text)
     ends: Any = parser.read_events()  # an error is the last of them if the text is not XML
     with suppress(ParseError):
-        for _, upload in ends:
-            values: dict[str, str] = {name_in(one): one.text or "" for one in reversed(upload)}
-            with suppress(KeyError, ValueError):
-                begun = datetime.fromisoformat(values["Initiated"])
-                begun = begun if begun.tzinfo else begun.replace(tzinfo=UTC)
-                if name_in(upload) == "Upload" and values["Key"] == key:
-                    found.append(UnfinishedUpload(values["UploadId"], begun))
+        for _, element in ends:
+            if element.tag.rpartition("}")[2] == "Upload" and element.findtext("{*}Key") == key:
+                with suppress(ValueError):
+                    begun = datetime.fromisoformat(element.findtext("{*}Initiated", ""))
+                    begun = begun if begun.tzinfo else begun.replace(tzinfo=UTC)
+                    if upload := element.findtext("{*}UploadId"):
+                        found.append(UnfinishedUpload(upload, begun))
     return found
-
-
-def name_in(element: Element) -> str:
-    """Return the name of an element, without its namespace."""
-    return element.tag.rpartition("}")[2]
 
 
 class UploadNote:

@@ -7,8 +7,9 @@ import math
 import os
 import stat
 from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, BinaryIO, TypedDict
+from typing import TYPE_CHECKING, BinaryIO
 
 from .._running.aborting import check_not_aborted
 from .._words.extras import LIVE, needed
@@ -27,11 +28,6 @@ PART = 5 * PIECE  # the smallest part that S3 takes
 PARTS = 10_000  # the most that S3 takes
 PARTS_AT_ONCE = 4
 GRACE = 0.1  # seconds after the deadline to abort the upload of a large file
-
-
-class PutOptions(TypedDict):
-    chunk_size: int
-    max_concurrency: int
 
 
 def upload(
@@ -94,24 +90,26 @@ def put(
         from .threads import awaited, from_store
         from .unfinished_uploads import without_leftovers
     size = os.fstat(file.fileno()).st_size
-    options = PutOptions(
-        chunk_size=max(PART, math.ceil(size / PARTS)), max_concurrency=PARTS_AT_ONCE
-    )
+    part = max(PART, math.ceil(size / PARTS))
     # For S3 the library reads the pieces in threads of its own, which lack the context variables
     # that `check` reads.
     piece_check = check if isinstance(store, MemoryStore) else lambda: None
     content = file.read() if size <= PART else pieces(file, deadline, piece_check)
 
     async def send() -> None:
+        tidied: AbstractAsyncContextManager[None] = nullcontext()
         if size > PART and isinstance(store, S3Store):
-            async with without_leftovers(store, key, limits, deadline):
-                await from_store(obstore.put_async(store, key, content, **options))
-        else:
-            await from_store(obstore.put_async(store, key, content, **options))
+            tidied = without_leftovers(store, key, limits, deadline)
+        async with tidied:
+            await from_store(
+                obstore.put_async(
+                    store, key, content, chunk_size=part, max_concurrency=PARTS_AT_ONCE
+                )
+            )
 
     with store_failures(deadline):
         if isinstance(store, MemoryStore):
-            obstore.put(store, key, content, **options)
+            obstore.put(store, key, content)
         else:  # only an awaited request can be cancelled while the server sends nothing
             awaited(send, deadline, check, GRACE)
 

@@ -167,6 +167,9 @@ class Changed(Schedule):
     def deterministic(self) -> bool:
         return self.schedule.deterministic
 
+    def longest(self, k: int) -> float:
+        return self.schedule.longest(k)
+
 
 @final
 class Scaled(Changed):
@@ -229,9 +232,6 @@ class Seeded(Changed):
 
     def begin(self, chance: Chance | None = None) -> WaitFunction:  # noqa: ARG002
         return begun(self.schedule, None if self.deterministic else chance_of(self.seed))
-
-    def longest(self, k: int) -> float:
-        return self.schedule.longest(k)
 
     def __repr__(self) -> str:
         return f"{self.schedule!r}.seeded({self.seed!r})"

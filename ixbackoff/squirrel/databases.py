@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from ..known.psycopg import is_refused
+
+F = TypeVar("F", bound=Exception)
 
 Execute: TypeAlias = Callable[[str, Mapping[str, object]], Sequence[Any]]
 """A function that executes a statement with values for its `:name`s, and returns the rows."""
@@ -44,6 +46,18 @@ class DatabaseError(Exception):
     def __init__(self, cause: BaseException | None, lost: bool = False) -> None:
         super().__init__(cause_of(cause))
         self.transient = lost or state_of(cause).startswith(TRANSIENT)
+
+
+@contextmanager
+def replaced(kind: type[F], make: Callable[[F], Exception]) -> Generator[None]:
+    """Replace errors of a kind by others without a context: its text may contain secrets."""
+    try:
+        yield
+    except kind as error:
+        failure = make(error)
+    else:
+        return
+    raise failure
 
 
 class Database(Protocol):

@@ -112,7 +112,7 @@ def keep_durably(
         try:
             display.begin()
             jobs.run(options.jobs)
-            for number, line in enumerate(runs.others(), jobs.taken):
+            for number, line in enumerate(runs.others(), jobs.read):
                 summary.take(number, line)
         finally:  # after Ctrl-C, too
             display.close()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from copy import copy
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
@@ -22,58 +24,39 @@ CLOSING = 5.0  # seconds that `close` waits for the current group
 MOST = 256
 
 
+@dataclass
 class Work(Generic[C, A]):
-    """One piece of work, for one caller, which may take `seconds`.
+    """One piece of work, for one caller."""
 
-    `order` is its sort key in its group: one order for all squirrels avoids deadlocks.
-    """
-
-    def __init__(
-        self, function: Callable[[C], A], writes: bool, order: str, seconds: float
-    ) -> None:
-        self.function = function
-        self.writes = writes
-        self.order = order
-        self.end = monotonic() + seconds
-        self.over = Lock()
-        self.over.acquire()
-        self.answers: list[A] = []
-        self.failure: Exception | None = None
+    function: Callable[[C], A]
+    writes: bool
+    order: str  # its sort key in its group: one order for all squirrels avoids deadlocks
+    end: float  # a time of the monotonic clock; work that has not begun by then is dropped
+    future: Future[A] = field(default_factory=Future[A])
 
     @property
     def left(self) -> float:
         return self.end - monotonic()
 
     def done(self, answer: A) -> None:
-        self.answers.append(answer)
-        self.end_wait()
+        with suppress(InvalidStateError):  # aborted
+            self.future.set_result(answer)
 
     def failed(self, failure: Exception) -> None:
         """Fail with a copy of `failure`: each caller raises an exception of its own."""
-        self.failure = copy(failure)
-        self.end_wait()
-
-    def end_wait(self) -> None:
-        with suppress(RuntimeError):  # awake already
-            self.over.release()
+        with suppress(InvalidStateError):
+            self.future.set_exception(copy(failure))
 
     def answer(self) -> A:
         """Wait for the answer, in the thread of the caller."""
         abort = ABORT.get()
         if abort is not None:
-            abort.on_request(self.end_wait)
+            abort.on_request(lambda: self.failed(TimeoutError()))
         try:
-            self.over.acquire(timeout=max(0.0, self.left))
+            return self.future.result(max(0.0, self.left))
         finally:
-            self.end = 0.0  # work that has not begun is dropped
-        if self.failure is not None:
-            try:
-                raise self.failure
-            finally:
-                self.failure = None
-        if not self.answers:
-            raise TimeoutError
-        return self.answers[0]
+            self.end = 0.0
+            self.future = Future()  # break the cycle of exception, traceback and frames
 
 
 class Groups(Generic[C]):
@@ -98,7 +81,8 @@ class Groups(Generic[C]):
         Work that exceeds the time limit of the command, or is aborted, fails with TimeoutError.
         """
         limit = time_limit()
-        work = Work(function, writes, order, LONGEST if limit is None else min(limit, LONGEST))
+        end = monotonic() + (LONGEST if limit is None else min(limit, LONGEST))
+        work = Work(function, writes, order, end)
         with self._lock:
             self.check_open()
             if self._thread is None:

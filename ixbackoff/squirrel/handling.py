@@ -30,7 +30,7 @@ class Handlers(NamedTuple):
     connections: Connections
     stores: MutableMapping[str, ObjectStore]  # by the prefixes of their URLs
     files: FetchedFiles
-    has: Callable[[Resource], bool] = lambda _: True  # whether it is kept, or in part in a file
+    has: Callable[[Resource], bool] = lambda _: True  # in the index, or in part in a file
 
     def get_etag(self, command: GetETag) -> str | None:
         """Send a `HEAD` request, or a `GET` request if the body is needed in any case.
@@ -54,7 +54,7 @@ class Handlers(NamedTuple):
         return tuple(Stored(f"{name}/{key}", size) for key, size in sorted(found.items()))
 
     def upload(self, command: Upload) -> None:
-        """Upload a file; a store in a folder on the same disk takes over a fetched file itself."""
+        """Upload a file; a store in a folder may make a hard link to a complete fetched file."""
         unchanging = self.files.is_complete(command.path)
         try:
             upload(command, self.stores, self.connections.limits, unchanging=unchanging)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +14,7 @@ from .._words.commands import Interpreter
 from .._words.extras import INSTALL
 from .._words.failures import Transient
 from .commands import Claim, Copy, Doom, Forget, IndexEntry, Look, Resource, Swap
-from .databases import Database, DatabaseError, Execute
+from .databases import Database, DatabaseError, Execute, replaced
 from .groups import Groups, Work
 from .sqlite import SQLite
 
@@ -189,7 +188,7 @@ class Index:
 
     def _read(self, statement: str, values: Mapping[str, object]) -> Sequence[Any]:
         self._groups.check_open()
-        with self._failures():
+        with replaced(DatabaseError, self._failure):
             rows = self.database.read(statement, values)
         if rows is not None:
             return rows
@@ -199,21 +198,14 @@ class Index:
     def _perform(self, group: Sequence[Work[Execute, Any]]) -> list[Any]:
         """Do the work of a group in one transaction, within the shortest remaining time."""
         writes, left = any(work.writes for work in group), min(work.left for work in group)
-        with self._failures(), self.database.transaction(writes, left) as execute:
+        transaction = self.database.transaction(writes, left)
+        with replaced(DatabaseError, self._failure), transaction as execute:
             return [work.function(execute) for work in group]
 
-    @contextmanager
-    def _failures(self) -> Generator[None]:
-        """Replace each `DatabaseError` by a failure of the index."""
-        try:
-            yield
-        except DatabaseError as error:
-            kind = IndexUnavailable if error.transient else IndexBroken
-            is_not = "is not available" if error.transient else "cannot be used"
-            failure = kind(f"The index {self.place} {is_not}: {error}.")
-        else:
-            return
-        raise failure
+    def _failure(self, error: DatabaseError) -> Exception:
+        kind = IndexUnavailable if error.transient else IndexBroken
+        is_not = "is not available" if error.transient else "cannot be used"
+        return kind(f"The index {self.place} {is_not}: {error}.")
 
     def _closed(self) -> IndexUnavailable:
         return IndexUnavailable(f"The index {self.place} is not available: it was closed.")

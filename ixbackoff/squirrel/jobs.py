@@ -17,13 +17,13 @@ ENDING = 3.0  # seconds that threads have to end after an interruption
 
 
 class Jobs(Generic[T, A]):
-    """Threads that take items, in order, and work on each.
+    """Threads that read items, in order, and work on each.
 
     Items with the same name are worked on one after the other. An interruption, or an exception in
     `work`, ends all threads: their waits end, and their downloads and uploads are aborted.
 
-    `take` is called with the number of an item and the result of its work, in one thread at a time;
-    after an interruption, only for items whose work is done.
+    `take` is called with the number of an item and the result of its work, in one thread at a time,
+    also for work that ends after an interruption.
     """
 
     def __init__(
@@ -38,8 +38,8 @@ class Jobs(Generic[T, A]):
         self._items = enumerate(items)
         self._name, self._work, self._take = name, work, take
         self._stop, self._ending = stop, ending
-        self.taken = 0  # the number of items that threads have taken
-        self._taking = Lock()
+        self.read = 0  # the number of items that threads have read
+        self._reading = Lock()
         self._changed = Condition()
         self._turns: dict[str, deque[object]] = {}
         self._aborts: set[Abort] = set()
@@ -91,7 +91,7 @@ class Jobs(Generic[T, A]):
     def _next(self) -> bool:
         """Work on the next item; return `False` if no item is left, or `stop` is set."""
         turn, abort = object(), Abort()
-        with self._taking:  # not `_changed`: reading the next item from a pipe may take long
+        with self._reading:  # not `_changed`: reading the next item from a pipe may take long
             if self._stop.is_set():
                 return False
             try:
@@ -99,7 +99,7 @@ class Jobs(Generic[T, A]):
             except StopIteration:
                 return False
             with self._changed:
-                self.taken += 1
+                self.read += 1
                 name = self._name(item)
                 turns = self._turns.setdefault(name, deque())
                 turns.append(turn)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from threading import Event, Lock
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
 
 from .. import Delay, Exponential, Interpreter
 from .._limits.budgets import RetryBudget
@@ -26,8 +26,7 @@ from .pipeline import Kept, Places, Row, squirrel
 from .storage import Storage, opened_index, storage_of, store_checked
 from .summary import COPIED, HIT, Summary, SummaryLine
 
-FULL = RetryBudget.botocore().left
-MOST_ORIGINS = 1024  # the greatest number of unused budgets that are kept
+MOST_ORIGINS = 4096  # the number of budgets that are kept without a job
 
 
 @dataclass(frozen=True)
@@ -121,14 +120,13 @@ def keep_one(parts: Parts, resource: Resource) -> SummaryLine:
     interpreter = parts.interpreter | Delay.handled_as_in(parts.interpreter).around(shown)
 
     def keep() -> Kept:
-        with parts.budgets.of(resource) as budget:
-            return program.run(
-                interpreter,
-                schedule=parts.options.schedule,
-                within=parts.options.within,
-                budget=budget,
-                stop=parts.stop,
-            )
+        return program.run(
+            interpreter,
+            schedule=parts.options.schedule,
+            within=parts.options.within,
+            budget=parts.budgets.of(resource),
+            stop=parts.stop,
+        )
 
     line = SummaryLine(str(resource), "")
     try:
@@ -152,34 +150,20 @@ def outcome(resource: Resource, keep: Callable[[], Kept]) -> SummaryLine:
 
 
 class OriginBudgets:
-    """The retry budgets of failing origins; all jobs share them, to spare the origins."""
+    """The retry budgets of origins; all jobs share them, to spare an origin that fails."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._used: dict[str, tuple[RetryBudget, int]] = {}
-        self._unused: dict[str, RetryBudget] = {}
+        self._used: WeakValueDictionary[str, RetryBudget] = WeakValueDictionary()
+        self._newest: dict[str, RetryBudget] = {}
 
-    @contextmanager
-    def of(self, resource: Resource) -> Generator[RetryBudget]:
-        """Yield the budget of a resource's origin.
-
-        A budget without a job is dropped if it is full. If too many are left, the budget that has
-        been unused for the longest time is dropped.
-        """
+    def of(self, resource: Resource) -> RetryBudget:
+        """Return the budget of a resource's origin; it is kept for this job, and a while longer."""
         origin = urlsplit(resource.url).netloc.rpartition("@")[2].lower()
         with self._lock:
-            budget, users = self._used.get(origin, (None, 0))
-            if budget is None:
-                budget = self._unused.pop(origin, None) or RetryBudget.botocore()
-            self._used[origin] = budget, users + 1
-        try:
-            yield budget
-        finally:
-            with self._lock:
-                _, users = self._used.pop(origin)
-                if users > 1:
-                    self._used[origin] = budget, users - 1
-                elif budget.left < FULL:
-                    self._unused[origin] = budget
-                    if len(self._unused) > MOST_ORIGINS:
-                        del self._unused[next(iter(self._unused))]
+            budget = self._used.get(origin) or RetryBudget.botocore()
+            self._newest.pop(origin, None)
+            self._used[origin] = self._newest[origin] = budget
+            if len(self._newest) > MOST_ORIGINS:
+                del self._newest[next(iter(self._newest))]
+        return budget

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, create_engine, event, func, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from .databases import DatabaseError, Execute
+from .databases import DatabaseError, Execute, replaced
 
 DRIVER = "postgresql+psycopg"
 DRIVERS = ("postgresql", DRIVER)
@@ -44,20 +44,14 @@ class PostgreSQL:
     @contextmanager
     def transaction(self, _writes: bool, left: float, /) -> Generator[Execute]:
         self._left = left
-        try:
-            with self.engine.begin() as connection:
-                limit(connection, left)
+        with replaced(DBAPIError, failure_of), self.engine.begin() as connection:
+            limit(connection, left)
 
-                def execute(statement: str, values: Mapping[str, object]) -> Any:
-                    done = connection.execute(text(statement), values)
-                    return done.fetchall() if done.returns_rows else ()
+            def execute(statement: str, values: Mapping[str, object]) -> Any:
+                done = connection.execute(text(statement), values)
+                return done.fetchall() if done.returns_rows else ()
 
-                yield execute
-        except DBAPIError as error:
-            failed = DatabaseError(error.orig, error.connection_invalidated)
-        else:
-            return
-        raise failed
+            yield execute
 
     def read(self, _statement: str, _values: Mapping[str, object], /) -> None:
         """Return `None`: here only the writing thread reads."""
@@ -70,6 +64,10 @@ class PostgreSQL:
 
     def close(self) -> None:
         self.engine.dispose()
+
+
+def failure_of(error: DBAPIError) -> DatabaseError:
+    return DatabaseError(error.orig, error.connection_invalidated)
 
 
 def limit(connection: Connection, left: float) -> None:

@@ -110,7 +110,7 @@ class Runs:
         return self._line(run, Arguments(resource, places, self.base, self.within))
 
     def others(self) -> list[SummaryLine]:
-        """Return the lines of resumed runs of earlier commands, but for parked runs."""
+        """Return the lines of resumed runs of earlier commands, except parked and paused ones."""
         others = [run for run in list(self._performed) if run not in self._shown]
         rests = self.engine.store.rests
         return [self._line(run, self.arguments(run)) for run in others if not rests(run)]

@@ -6,19 +6,20 @@ import re
 import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from .databases import DatabaseError, Execute
+from .databases import DatabaseError, Execute, replaced
 
 IN_MEMORY = ":memory:"
 SHAPE = re.compile(r"sqlite(?:\+pysqlite)?://(?:/(?P<file>[^?]*))?(?:\?(?P<options>.*))?")
 TIMEOUT = 1.0  # the seconds for which SQLite waits for the lock of another program
-WRITES = ("PRAGMA synchronous=FULL",)
+WRITES = "PRAGMA synchronous=FULL"
 """With this and a write-ahead log, a commit survives a power cut."""
-READS = ("PRAGMA query_only=TRUE",)
+READS = "PRAGMA query_only=TRUE"
 
 
 class SQLite:
@@ -41,7 +42,7 @@ class SQLite:
 
     @contextmanager
     def transaction(self, writes: bool, _left: float, /) -> Generator[Execute]:
-        with failures():
+        with replaced(sqlite3.Error, DatabaseError):
             if self._writer is None:
                 self._writer = self._opened(WRITES)
                 ((version,),) = self._writer.execute("PRAGMA schema_version")
@@ -71,19 +72,19 @@ class SQLite:
     def read(self, statement: str, values: Mapping[str, object], /) -> list[Any] | None:
         if self.place == IN_MEMORY:
             return None
-        with failures(), self._reading:
+        with replaced(sqlite3.Error, DatabaseError), self._reading:
             if self._reader is None:
                 self._reader = self._opened(READS)
             return self._reader.execute(statement, values).fetchall()
 
-    def _opened(self, pragmas: tuple[str, ...]) -> sqlite3.Connection:
+    def _opened(self, pragma: str) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self.place, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )
-        connection.text_factory = in_utf8
+        # any text, also that of a damaged database
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
-            for pragma in pragmas:
-                connection.execute(pragma)
+            connection.execute(pragma)
         except BaseException:
             connection.close()
             raise
@@ -94,23 +95,6 @@ class SQLite:
             for connection in (self._writer, self._reader):
                 if connection is not None:
                     connection.close()
-
-
-@contextmanager
-def failures() -> Generator[None]:
-    """Replace each error of SQLite by a `DatabaseError`."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        failed = DatabaseError(error)
-    else:
-        return
-    raise failed
-
-
-def in_utf8(text: bytes) -> str:
-    """Decode any text of a database, also of a damaged one."""
-    return text.decode(errors="replace")
 
 
 def path_of(url: str | Path) -> str:

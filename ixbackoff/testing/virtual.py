@@ -188,17 +188,15 @@ class World(Generic[E]):
         self.now += answer.seconds
         return given_by(answer.answer, command)
 
-    def _performed(
-        self, at: float, command: Command[Any], answer: Any, failure: BaseException | None = None
-    ) -> None:
-        self.trace.append(Performed(at, command, answer, failure))
-
-    def _unscripted(self, missing: Unscripted) -> Unscripted:
-        self._missed = Unscripted(
-            str(missing)
-            + _report(self.trace, ("not found", [str(missing)]), ("expected next", self._left()))
-        )
-        return self._missed
+    def _failed(self, at: float, command: Command[Any], failure: BaseException) -> None:
+        """Record the failure of a command; raise an error with a report if it has no script."""
+        if not isinstance(failure, Unscripted):
+            self.trace.append(Performed(at, command, None, failure))
+            return
+        missing = str(failure)
+        report = _report(self.trace, ("not found", [missing]), ("expected next", self._left()))
+        self._missed = Unscripted(missing + report)
+        raise self._missed from None
 
     def _left(self) -> list[str]:
         left: list[str] = []
@@ -241,12 +239,10 @@ class Virtual(World[E]):
         at = self.now
         try:
             answer = self._taken(handler(command), command)
-        except Unscripted as missing:
-            raise self._unscripted(missing) from None
         except BaseException as error:
-            self._performed(at, command, None, error)
+            self._failed(at, command, error)
             raise
-        self._performed(at, command, answer)
+        self.trace.append(Performed(at, command, answer, None))
         return answer
 
     def _together(self, command: Together) -> Any:
@@ -283,12 +279,10 @@ class VirtualAsync(World[E]):
         at = self.now
         try:
             answer: Any = self._taken(await handler(command), command)
-        except Unscripted as missing:
-            raise self._unscripted(missing) from None
         except BaseException as error:
-            self._performed(at, command, None, error)
+            self._failed(at, command, error)
             raise
-        self._performed(at, command, answer)
+        self.trace.append(Performed(at, command, answer, None))
         return answer
 
     async def _together(self, command: Together) -> Any:

@@ -99,6 +99,15 @@ def test_a_message_of_each_checker_is_explained(message: str, code: str) -> None
     assert said.code == code
 
 
+@pytest.mark.parametrize(
+    "many", ["Too many arguments for", 'Missing positional argument "f" in call to']
+)
+def test_a_decorator_takes_one_function(many: str) -> None:
+    said = explained(f'{many} "__call__" of "Backoff"')
+    assert said is not None
+    assert said.sentence == "backoff(N3)(...) takes one function."
+
+
 OF_OTHERS = [
     'Incompatible types in assignment (expression has type "str", variable has type "int")',
     'Argument 1 to "get" has incompatible type "int"; expected "str"',

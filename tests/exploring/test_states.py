@@ -79,6 +79,12 @@ class Derived(Plain):
     pass
 
 
+class Listed(list[str]):
+    def __init__(self, text: str, **fields: Any) -> None:
+        super().__init__(text)
+        self.__dict__.update(fields)
+
+
 class Slotted:
     __slots__ = ("x",)
 
@@ -101,7 +107,10 @@ DIFFERENT: list[tuple[Any, Any, Any]] = [
     (Color.RED, Color.RED, Color.BLUE),
     (Point(1), Point(1), Point(2)),
     (Point(1), Point(1), (1,)),
-    (Part("a", ["x"]), Part("a", ["y"]), Part("b")),
+    (Part("a", ["x"]), Part("a", ["x"]), Part("a", ["y"])),
+    (OrderedDict(a=1, b=2), OrderedDict(a=1, b=2), OrderedDict(b=2, a=1)),
+    ([].append, [].append, [1].append),
+    (Listed("a"), Listed("a"), Listed("a", x=1)),
     (Plain(x=1), Plain(x=1), Plain(x=2)),
     (Derived(x=1), Derived(x=1), Plain(x=1)),
     (Slotted(1), Slotted(1), Slotted(2)),

@@ -88,7 +88,7 @@ NOT_RUNGS = [
 
 @pytest.mark.parametrize("rung", NOT_RUNGS, ids=repr)
 def test_only_n0_to_n20_are_rungs(rung: Any) -> None:
-    with pytest.raises(TypeError, match=r"use one of N0 to N20|N20 is the deepest rung"):
+    with pytest.raises(TypeError, match=r"use one of N0 to N20|N20 is the highest rung"):
         at(rung)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from math import inf
 from typing import Any
@@ -19,14 +20,18 @@ from ixbackoff import (
     Log,
     NotReady,
     Plan,
+    Schedule,
     all_of,
     at,
     backoff,
     do,
     plan,
 )
-from ixbackoff._meaning.counting import Commands
+from ixbackoff._meaning import steps as all_steps
+from ixbackoff._meaning.chains import Chain, Step, chain, longer
+from ixbackoff._meaning.counting import Commands, cost_of
 from ixbackoff._meaning.planning import PlannedRung
+from ixbackoff.schedules import Chance
 from ixbackoff.testing import Virtual, always
 
 from ..support.ways.programs import Ask
@@ -229,3 +234,67 @@ def test_a_plan_prints_the_time_in_all_where_it_is_known() -> None:
 def test_the_seconds_of_a_try_are_a_number(wrong: Any) -> None:
     with pytest.raises(ValueError, match=r"each=.*: give a number of seconds, 0 or more\."):
         plan(at(N2).retry(ask), each=wrong)
+
+
+def test_a_function_of_bind_may_stay_on_its_rung() -> None:
+    joined = at(N1).bind(lambda _: at(N1).do(Log("stays"))) >> at(N1).do(ask).end()
+    assert plan(joined).commands.kinds == {Ask: 1}
+
+
+class Falls(Schedule):
+    """A schedule that falls, as its own bound does."""
+
+    __slots__ = ()
+
+    def begin(self, chance: Chance | None = None) -> Callable[[int], float]:  # noqa: ARG002
+        return self.longest
+
+    def longest(self, k: int) -> float:
+        return float(8 >> k)
+
+
+def test_a_plan_counts_on_the_floor_of_a_run() -> None:
+    world = Virtual(Ask.handled_by(always(NotReady())))
+    with pytest.raises(NotReady):
+        at(N3).retry(ask).run(world.interpreter, schedule=Falls())
+    assert plan(at(N3).retry(ask), Falls()).seconds == sum(world.waits) == 24
+
+
+class NapStep(Step):
+    """A step of a program that has no parts, and takes its time."""
+
+    __slots__ = ()
+    may_wait = True
+
+
+class TwiceStep(Step):
+    """A step of an attempt that does not say what its parts are."""
+
+    __slots__ = ("effect",)
+
+    def __init__(self, effect: Any) -> None:
+        self.effect = effect
+
+
+def test_a_step_that_a_plan_does_not_know_is_not_left_out() -> None:
+    program: Any = at(N1).do(ask)
+    with pytest.raises(NotImplementedError, match="does not know what NapStep does"):
+        plan(longer(type(program), program, NapStep()))
+
+
+def test_what_a_step_of_an_attempt_holds_is_counted() -> None:
+    attempt = chain(Chain, None, TwiceStep(ask))
+    assert cost_of(attempt) == cost_of(ask)
+    assert plan(at(N0).do(chain(type(do(ask)), None, TwiceStep(ask)))).commands == asks(1)
+
+
+def test_no_step_holds_an_effect_that_is_not_among_its_parts() -> None:
+    """What a step holds is an effect, or a function that makes one, by its name."""
+    kinds = [kind for kind in vars(all_steps).values() if isinstance(kind, type)]
+    slots = {
+        name for kind in kinds if issubclass(kind, Step) for name in kind.__dict__["__slots__"]
+    }
+    of_a_bind = {"known"}
+    without_effects = {"arguments", "keywords", "fresh", "chosen", "rung"}
+    computed = {"start", "end", "unknown", "defaults", "may_wait"}
+    assert slots == {"effect", "function"} | of_a_bind | without_effects | computed

@@ -208,6 +208,15 @@ def test_no_step_recovers_from_a_program_that_is_wrongly_put_together() -> None:
     world.expect(Ask("a"))
 
 
+def test_after_a_bind_that_is_passed_over_nothing_goes_up_by_a_single_rung_either() -> None:
+    upwards: Any = lambda _: at(N2).retry(Ask("b"))  # noqa: E731
+    program: Any = at(N1).do(Ask("a")).bind(lambda _: at(N1).end()).or_bind(upwards)
+    world = Virtual(Ask.handled_by(always(NotReady())))
+    with pytest.raises(Misuse, match="ends at N1 cannot continue with one that starts at N2"):
+        program.run(world.interpreter)
+    world.expect(Ask("a"))
+
+
 def test_a_stream_of_waits_cannot_run_inside_an_attempt() -> None:
     inner = at(N2).retry(Ask("a"))
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from ixbackoff import N3, Download, Exponential, NotReady, at, is_transient
-from ixbackoff.live import files, filesystem, live
+from ixbackoff.live import filesystem, live
 from ixbackoff.live.files import OPEN, PartFile
 from ixbackoff.testing.web import Origin, Slow, Truncated
 
@@ -239,7 +239,7 @@ def test_a_file_that_was_renamed_while_waiting_for_its_lock_is_not_written(
             (tmp_path / ".a.part").rename(target)
         lock(descriptor)
 
-    monkeypatch.setattr(files, "lock", renamed_before)
+    monkeypatch.setattr(filesystem, "lock", renamed_before)
     with PartFile(str(target)) as part:
         part.write(ACORN)
         assert target.read_bytes() == b"another's"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpcore2
+import httpx2
 import pytest
 
 from ixbackoff import N0, Download, at
@@ -18,7 +19,6 @@ from ixbackoff.live import Connections, Limits, live
 from ixbackoff.live.files import OPEN, PartFile
 from ixbackoff.live.gates import HostGate
 from ixbackoff.live.pools import Exclusive, Pool, ReadingStream
-from ixbackoff.live.transports import Body
 from ixbackoff.testing.web import Document, Origin
 
 from ..support.ways.live import open_descriptors
@@ -43,7 +43,7 @@ MOMENTS: list[tuple[type, str]] = [
     (Pool, "handle_request"),
     (Exclusive, "handle_request"),
     (ReadingStream, "close"),
-    (Body, "close"),
+    (httpx2.Response, "close"),
     (httpcore2.ConnectionPool, "_assign_requests_to_connections"),
 ]
 

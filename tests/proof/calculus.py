@@ -204,14 +204,17 @@ class Run:
         self.state.tried += 1
         return self.perform(x.it)
 
+    def number(self) -> int:
+        """The k of a wait on this rung."""
+        return self.setting.top - self.state.rung
+
     def pausing(self, retry_after: float) -> float:
-        s = self.state
-        return max(s.floor, self.setting.schedule(self.setting.top - s.rung), retry_after)
+        return max(self.state.floor, self.setting.schedule(self.number()), retry_after)
 
     def waiting(self, retry_after: float, o: Outcome) -> Outcome:
         s = self.state
         s.floor = self.pausing(retry_after)
-        s.history.append(("waited", s.rung, s.floor))
+        s.history.append(("waited", s.rung, self.number(), s.floor))
         s.rung = self.below(s.rung)
         s.waited += 1
         failure = self.setting.sleep(s.waited - 1)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
-from ixbackoff import Computed, plan
+from ixbackoff import Schedule, plan
 from ixbackoff._meaning.machine import driven
 from ixbackoff._meaning.runs import ProgramRun
 from ixbackoff._meaning.semantics import attempted, chained
 from ixbackoff._words.vocabulary import Delay
+from ixbackoff.schedules import Chance
 
 from ..support.ways.programs import Ask
 from . import calculus
@@ -21,6 +23,8 @@ FAILURES = [*["NotReady"] * 6, *["Throttled"] * 6, "KeyError", "KeyError", "KeyE
 OVER = ["Misuse", "KeyboardInterrupt"]
 PATIENCE = 60
 """On a ladder without end later commands are well and later waits fail, or it would go on."""
+LONGEST = 1000
+"""No run does more; a library that is wrong may never end."""
 
 
 class World(NamedTuple):
@@ -30,11 +34,13 @@ class World(NamedTuple):
         script: the answer, or the kind of failure with the seconds that it asks for.
         broken: the number of the wait that fails; -1 if none does.
         seconds: of the k-th wait, which may be fewer than those of the one before.
+        slope: more seconds for each k: above 13, no two waits of the schedule are the same.
     """
 
     script: list[Any]
     broken: int
     seconds: list[float]
+    slope: float
     forever: bool
 
     def told(self, n: int) -> Any:
@@ -53,7 +59,28 @@ class World(NamedTuple):
         return Failure("SleepError") if self.breaks(n) else None
 
     def schedule(self, k: int) -> float:
-        return self.seconds[k % len(self.seconds)]
+        return self.seconds[k % len(self.seconds)] + self.slope * k
+
+
+class Asked(Schedule):
+    """The schedule of a world, which records the numbers that it is asked for.
+
+    It may fall: that no wait is shorter than the one before is for the run to see to.
+    """
+
+    __slots__ = ("numbers", "world")
+    deterministic = True
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.numbers: list[int] = []
+
+    def begin(self, chance: Chance | None = None) -> Callable[[int], float]:  # noqa: ARG002
+        return self.wait
+
+    def wait(self, k: int) -> float:
+        self.numbers.append(k)
+        return self.world.schedule(k)
 
 
 class SleepError(Exception):
@@ -94,12 +121,11 @@ def case(seed: int) -> Case:
 
 
 def world(random: Random, forever: bool) -> World:
-    bad = random.choice([0.2, 0.5, 0.7, 0.9])
+    bad = random.choice([0.9, 1.0] if forever else [0.2, 0.5, 0.7, 0.9])
     script = [outcome(random, bad) for _ in range(random.randrange(3, 9))]
     broken = random.choice([-1] * 9 + [0, 1, 2])
-    return World(
-        script, broken, [random.choice([0.0, 0.5, 1, 2, 3, 5, 8, 13]) for _ in range(6)], forever
-    )
+    seconds = [random.choice([0.0, 0.5, 1, 2, 3, 5, 8, 13]) for _ in range(6)]
+    return World(script, broken, seconds, random.choice([0.0, 0.0, 0.5, 16.0]), forever)
 
 
 def outcome(random: Random, bad: float) -> Any:
@@ -120,18 +146,20 @@ def modelled(case: Case, rules: type[calculus.Run] = calculus.Run) -> Done:
 
 def real(case: Case) -> Done:
     """Run it in the library."""
-    run = ProgramRun(case.real, Computed(case.world.schedule))
+    schedule = Asked(case.world)
+    run = ProgramRun(case.real, schedule)
     stream = driven(chained(case.real, run), run, {}, attempted)
     trace: list[tuple[Any, ...]] = []
     waits = commands = 0
     answer: Any = None
     error: BaseException | None = None
     try:
-        while True:
+        while len(trace) < LONGEST:
             command = stream.send(answer) if error is None else stream.throw(error)
             answer = error = None
             if isinstance(command, Delay):
-                trace.append(("waited", command.rung, command.seconds))
+                trace.append(("waited", command.rung, *schedule.numbers, command.seconds))
+                schedule.numbers.clear()
                 if case.world.breaks(waits):
                     error = SleepError()
                 waits += 1
@@ -148,6 +176,7 @@ def real(case: Case) -> Done:
         return Done(("well", end.value), trace, run.tries)
     except BaseException as failure:
         return Done(type(failure).__name__, trace, run.tries)
+    return Done("no end", trace, run.tries)
 
 
 def difference(case: Case, rules: type[calculus.Run] = calculus.Run) -> str:
@@ -168,12 +197,12 @@ def shown(p: calculus.Program) -> str:
     return f"{shown(p.before)}.{p.step}{inner}"
 
 
-def unplanned(case: Case) -> str:
+def unplanned(case: Case, planner: type[Planner] = Planner) -> str:
     """Say how the plan of the calculus differs from that of the library, or from a run of it."""
-    known = plan(case.real, Computed(case.world.schedule))
-    tries, waits, seconds = Planner(case.top, case.world.schedule).planned(case.model)
+    known = plan(case.real, Asked(case.world))
+    tries, waits, seconds = planner(case.top, case.world.schedule).planned(case.model)
     done = modelled(case)
-    waited = [event[2] for event in done.trace if event[0] == "waited"]
+    waited = [event[3] for event in done.trace if event[0] == "waited"]
     asked = any(isinstance(told, tuple) and told[1] for told in case.world.script)
     by_function = "bind" in shown(case.model)
     wrong = (

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .calculus import (
     Act,
     Attempt,
@@ -11,8 +13,10 @@ from .calculus import (
     On,
     Outcome,
     Pass,
+    Planner,
     Program,
     Run,
+    Way,
     failed,
     stay,
     well,
@@ -23,8 +27,7 @@ class NoFloor(Run):
     """A wait may be shorter than the one before it."""
 
     def pausing(self, retry_after: float) -> float:
-        s = self.state
-        return max(self.setting.schedule(self.setting.top - s.rung), retry_after)
+        return max(self.setting.schedule(self.number()), retry_after)
 
 
 class DeafToRetryAfter(Run):
@@ -37,10 +40,38 @@ class DeafToRetryAfter(Run):
 class CountsWaits(Run):
     """The number of a wait is how many there were before, not top - rung."""
 
-    def pausing(self, retry_after: float) -> float:
-        s = self.state
-        k = s.waited if self.setting.patience is None else self.setting.top - s.rung
-        return max(s.floor, self.setting.schedule(k), retry_after)
+    def number(self) -> int:
+        return self.state.waited if self.setting.patience is None else super().number()
+
+
+class CountsFromOne(Run):
+    """The first wait is number 1."""
+
+    def number(self) -> int:
+        return super().number() + 1
+
+
+class CountsOnWithoutEnd(Run):
+    """A ladder without end asks the schedule for 20, 21 and so on."""
+
+    def number(self) -> int:
+        return super().number() if self.setting.patience is None else self.state.waited
+
+
+class RepeatsTheLastButOne(Run):
+    """A ladder without end asks the schedule for 18 again and again."""
+
+    def number(self) -> int:
+        k = super().number()
+        return k if self.setting.patience is None else min(k, self.setting.top - 2)
+
+
+class AsksForTheNext(Run):
+    """A ladder without end asks the schedule for 20 after twenty waits."""
+
+    def number(self) -> int:
+        endless = self.setting.patience is not None and self.state.waited >= self.setting.top
+        return super().number() + endless
 
 
 class OneTryTooMany(Run):
@@ -48,6 +79,13 @@ class OneTryTooMany(Run):
 
     def rounds(self, rung: int) -> int:
         return super().rounds(rung) + 1
+
+
+class OneTryTooFew(Run):
+    """A retry does not try on its last rung."""
+
+    def rounds(self, rung: int) -> int:
+        return max(super().rounds(rung) - 1, 0)
 
 
 class RecoversFromMisuse(Run):
@@ -154,3 +192,34 @@ def anything(_: Failure) -> bool:
 
 
 FAULTS: list[type[Run]] = Run.__subclasses__()
+
+
+class ForgetsTheLastTry(Planner):
+    """A retry tries as often as it waits."""
+
+    def retried(self, w: Way) -> Way:
+        return replace(super().retried(w), tries=w.tries + w.rung)
+
+
+class PlansFromOne(Planner):
+    """The first wait is number 1."""
+
+    def longest(self, k: int) -> float:
+        return super().longest(k + 1)
+
+
+class PlansWithoutAFloor(Planner):
+    """A schedule that falls makes waits shorter."""
+
+    def longest(self, k: int) -> float:
+        return self.promised(k)
+
+
+class ForgetsTheLastWait(Planner):
+    """There is no wait on N1."""
+
+    def waited(self, w: Way, end: int) -> Way:
+        return replace(super().waited(w, min(w.rung, max(end, 1))), rung=end)
+
+
+PLANNER_FAULTS: list[type[Planner]] = Planner.__subclasses__()

@@ -183,8 +183,16 @@ class Maker:
     def effect(self, depth: int = 2) -> Both:
         """A command, a chain, or do-notation."""
         kind = self.random.random()
-        if depth == 0 or kind < 0.4:
+        if depth == 0 or kind < 0.35:
             return self.command()
+        if kind < 0.45:
+            x = self.effect(depth - 1)
+            if self.chance(0.5):
+                return Both(calculus.then_attempt(x.model, odd_or_fails), do(x.real).expect(is_odd))
+            g = self.function(self.value)
+            return Both(
+                calculus.then_attempt(x.model, lambda a: Ended(g.model(a))), do(x.real).map(g.real)
+            )
         if kind < 0.55:
             x, f = self.effect(depth - 1), self.function(self.effect, depth - 1)
             return Both(
@@ -220,6 +228,9 @@ class Maker:
             ),
             self.name() if self.chance(0.2) else "",
         )
+
+    def value(self) -> Both:
+        return Both(*[self.random.randrange(3)] * 2)
 
     def function(self, make: Callable[..., Both], *arguments: Any) -> Both:
         """A function that makes one of two things, or raises."""
@@ -266,7 +277,11 @@ class Maker:
         return [*steps, "stands"] if not endless else steps
 
     def whole(self, start: int, forever: bool) -> Both:
-        """A program that can run."""
+        """A program that can run; often only a retry, if it is on a ladder without end."""
+        if forever and self.chance(0.7):
+            model, real = calculus.Program("at", None, start), at(FOREVER)
+            step = self.random.choice(["retry", "resume", "retry_with"])
+            return Both(*self.stepped(step, model, real, start, 0, forever)[:2])
         (model, real), rung = self.program(start, DEEPEST, forever)
         if rung == 0:
             return Both(model, real)
@@ -284,7 +299,8 @@ class Maker:
             grown = getattr(real, step)(**said)
             return new(step, model, rung - 1, on=chosen(kinds)), grown, rung - 1
         if step in ("retry", "resume", "retry_with"):
-            x = self.function(self.effect) if step == "retry_with" else self.effect()
+            deep = 3 if step == "resume" else 2  # a failure between two answers
+            x = self.function(self.effect) if step == "retry_with" else self.effect(deep)
             grown = getattr(real, step)(x.real, **given(on))
             return new(step, model, 0, x.model, chosen(kinds)), grown, 0
         if step == "end":
@@ -299,10 +315,13 @@ class Maker:
                 rung,
             )
         if step == "then":
+            if self.chance(0.3):
+                x = self.effect()
+                return new(step, model, rung, lambda _: well(x.model)), real.do(x.real), rung
             f = self.function(self.effect)
             return new(step, model, rung, f.model), real.then(f.real), rung
         if step == "map":
-            f = self.function(lambda: Both(*[self.random.randrange(3)] * 2))
+            f = self.function(self.value)
             return new(step, model, rung, f.model), real.map(f.real), rung
         if step in ("join", "or_join"):
             q, end = self.program(rung, depth - 1, endless)
@@ -328,6 +347,11 @@ class Maker:
 
 def is_odd(value: Any) -> bool:
     return isinstance(value, int) and value % 2 == 1
+
+
+def odd_or_fails(value: Any) -> calculus.Attempt:
+    """The rule of `.expect(is_odd)`."""
+    return Ended(well(value) if is_odd(value) else outcome_of("NotReady"))
 
 
 def unmade(o: Outcome) -> calculus.Attempt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -10,17 +11,19 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from itertools import repeat
 from pathlib import Path
 
 import pytest
 
-from ixbackoff import RetryBudget
+from ixbackoff import NotReady, RetryBudget
 from ixbackoff.squirrel.commands import Claim, Copy, Look, Resource, Swap
+from ixbackoff.squirrel.groups import Groups
 from ixbackoff.squirrel.index import Index, IndexUnavailable
 from ixbackoff.squirrel.jobs import Jobs
-from ixbackoff.squirrel.keep_all import FULL, MOST_ORIGINS, OriginBudgets
+from ixbackoff.squirrel.keep_all import MOST_ORIGINS, OriginBudgets
 from ixbackoff.testing.web import (
     Connection,
     Fault,
@@ -269,7 +272,7 @@ def test_a_file_of_many_lines_takes_no_memory_for_each() -> None:
     stop = threading.Event()
     jobs = Jobs(lines(), str, lambda one: ahead.append(read - one), lambda *_: ahead.clear(), stop)
     jobs.run(8)
-    assert jobs.taken == 100_000
+    assert jobs.read == 100_000
     assert not jobs._turns
 
 
@@ -359,6 +362,25 @@ def test_a_failure_reaches_each_that_asked_and_after_the_end_nobody_hangs(tmp_pa
         index.look(Look(Resource("http://localhost/1"), "den"))
 
 
+def test_a_failure_of_a_group_goes_with_its_caller() -> None:
+    """It is in no cycle with a frame of its traceback, which would wait for the collector."""
+
+    def broken(_: object) -> list[object]:
+        raise NotReady
+
+    groups = Groups[None](broken, lambda: None, NotReady, lambda _: False)
+    failures: list[weakref.ref[NotReady]] = []
+    gc.disable()
+    try:
+        groups.do(lambda _: None, writes=True)
+    except NotReady as failure:
+        failures.append(weakref.ref(failure))
+    finally:
+        gc.enable()
+        groups.close()
+    assert [failure() for failure in failures] == [None]
+
+
 def test_a_store_in_memory_with_an_index_that_lasts_is_refused(squirrel: Squirrel) -> None:
     words = ["--store", "memory://", "--index", f"sqlite:///{squirrel.folder}/index.sqlite"]
     ran = squirrel.run("http://127.0.0.1:1/nuts", *words)
@@ -373,14 +395,11 @@ def spent(budget: RetryBudget) -> RetryBudget:
 
 
 def test_budgets_of_many_failed_origins_are_bounded() -> None:
-    budgets, left = OriginBudgets(), spent(RetryBudget.botocore()).left
-    with budgets.of(Resource("http://used/a")) as used:
-        for number in range(MOST_ORIGINS + 1):
-            with budgets.of(Resource(f"http://h{number}/a")) as budget:
-                spent(budget)
-        with budgets.of(Resource("http://used/b")) as again:
-            assert again is used
-    with budgets.of(Resource(f"http://h{MOST_ORIGINS}/b")) as newest:
-        assert newest.left == left
-    with budgets.of(Resource("http://h0/b")) as oldest:
-        assert oldest.left == FULL
+    budgets = OriginBudgets()
+    full, left = RetryBudget.botocore().left, spent(RetryBudget.botocore()).left
+    used = budgets.of(Resource("http://used/a"))
+    for number in range(MOST_ORIGINS + 1):
+        spent(budgets.of(Resource(f"http://h{number}/a")))
+    assert budgets.of(Resource("http://used/b")) is used
+    assert budgets.of(Resource(f"http://h{MOST_ORIGINS}/b")).left == left
+    assert budgets.of(Resource("http://h0/b")).left == full

@@ -20,6 +20,8 @@ from .soundness.making import MISTAKES
 from .soundness.running import PLAN, Findings, findings
 
 MADE = cases(2000)
+CHECKED = MADE[:1000]
+"""Those that the slow type checkers see."""
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +34,7 @@ def test_the_programs_are_many_and_mixed() -> None:
     assert len({case.lines for case in MADE}) == len(MADE)
     assert len(SHAPES) > 50
     for shape in SHAPES:
-        held = [case for case in MADE if case.shape == shape]
+        held = [case for case in CHECKED if case.shape == shape]
         assert any(case.right for case in held), shape
         assert not all(case.right for case in held), shape
     mistakes = Counter(case.mistake for case in MADE)
@@ -49,9 +51,9 @@ def test_the_arithmetic_finds_each_mistake_that_was_made() -> None:
 
 @pytest.mark.parametrize("checker", [MYPY, PYRIGHT], ids=lambda checker: checker.name)
 def test_a_type_checker_is_right_about_every_program(checker: Checker, tmp_path: Path) -> None:
-    told = verdicts(checker, MADE, tmp_path)
+    told = verdicts(checker, CHECKED, tmp_path)
     wrong = [f"{sorted(verdict.codes)}\n{verdict.case}" for verdict in told if not verdict.right]
-    assert not wrong, f"{len(wrong)} of {len(MADE)}\n{wrong[0]}"
+    assert not wrong, f"{len(wrong)} of {len(CHECKED)}\n{wrong[0]}"
 
 
 def test_every_run_keeps_the_promises(found: Findings) -> None:

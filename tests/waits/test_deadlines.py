@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from time import monotonic
 from typing import Any, TypeAlias
 
 import pytest
@@ -24,6 +25,7 @@ from ixbackoff import (
     Do,
     Misuse,
     NotReady,
+    Now,
     RetryBudget,
     ServerError,
     Throttled,
@@ -36,6 +38,7 @@ from ixbackoff import (
     time_limit,
     unroll,
 )
+from ixbackoff._limits.deadlines import Left
 from ixbackoff._words.vocabulary import CLOCK
 from ixbackoff.testing import Virtual, VirtualAsync, always, answers, takes, waited
 
@@ -193,6 +196,25 @@ def test_a_wait_of_a_program_that_is_well_may_end_at_the_deadline_and_not_after_
     with pytest.raises(DeadlineExceeded, match="a wait of 1 s would end after the deadline"):
         program.or_else(work, on=Exception).run(world.interpreter, within=2.5)
     world.expect(work)
+
+
+def test_what_would_begin_at_the_deadline_itself_is_too_late() -> None:
+    world = Virtual(Ask.handled_by(answers(takes(2, NotReady()))))
+    with pytest.raises(NotReady):
+        at(N1).retry(work).run(world.interpreter, within=3)  # the wait would end there
+    assert world.waits == []
+    clock = [0.0]
+    tells_the_time = Now.handled_by(lambda _: sum(clock))
+
+    def takes_a_while(_: Ask) -> int:
+        clock.append(2.5)
+        return 1
+
+    works = Ask.handled_by(takes_a_while)
+    with pytest.raises(DeadlineExceeded, match=r"not done within 5 s \(before Ask\)"):
+        at(N0).do(work).do(work).do(work).run(tells_the_time | works, within=5)
+    assert len(clock) == 3
+    assert Left(1.0, until=monotonic() - 1).refuses(0.0), "no time is left around it"
 
 
 def test_after_the_deadline_no_alternative_is_begun() -> None:

@@ -97,4 +97,5 @@ def test_a_durable_run_is_refused_before_it_begins(tmp_path: Path) -> None:
 
 def test_waits_that_begin_at_0_pass_and_so_does_a_ladder_with_an_end() -> None:
     assert program(Listed([0.0, 0.0, *[0.001] * 18])) == 7
+    assert program(Listed([*[0.0] * 19, 0.001])) == 7
     assert backoff(N20, schedule=Constant(0)).call(abs, -7) == 7

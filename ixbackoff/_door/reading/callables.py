@@ -6,19 +6,22 @@ from .explanation import Explanation
 from .printed import described, is_function, with_names
 from .wordings import Parsed
 
-PASS_ON = ("__call__", "call", "call_async", "program", "program_async")
+PASS_ON = ("call", "call_async", "program", "program_async")
 APPLY = ("map", "expect", "then", "bind", "or_bind")
 
 
 def arguments(parsed: Parsed) -> Explanation | None:
-    if parsed.method == "__call__" and parsed.owner != "Backoff":
+    decorates = parsed.method == "__call__" and parsed.owner == "Backoff"
+    if not decorates and parsed.method not in PASS_ON:
         return None
-    if parsed.method not in PASS_ON or parsed.kind not in ("argument", "missing", "surplus"):
-        return None
-    if parsed.kind == "missing" and not parsed.argument:
+    nameless = parsed.kind == "missing" and not parsed.argument
+    if nameless or parsed.kind not in ("argument", "missing", "surplus"):
         return None
     if parsed.kind == "argument" and ("Callable[" in parsed.wanted or "-> " in parsed.wanted):
         return not_a_function(parsed)
+    if decorates:
+        fix = "Write backoff(N3)(function), or backoff(N3).call(function, ...)."
+        return Explanation("wrong-arguments", "backoff(N3)(...) takes one function.", fix)
     problem = {
         "argument": f"takes {with_names(parsed.wanted)}, but this is {described(parsed.got)}",
         "missing": f"needs {parsed.argument}",
@@ -34,11 +37,8 @@ def arguments(parsed: Parsed) -> Explanation | None:
 def not_a_function(parsed: Parsed) -> Explanation:
     if "Coroutine[" in parsed.wanted and is_function(parsed.got):
         plain = parsed.method.removesuffix("_async")
-        return Explanation(
-            "wrong-arguments",
-            f"{parsed.method}(...) takes a coroutine function, but this is a plain one.",
-            f"Write {plain}(function, ...).",
-        )
+        said = f"{parsed.method}(...) takes a coroutine function, but this is a plain one."
+        return Explanation("wrong-arguments", said, f"Write {plain}(function, ...).")
     return Explanation(
         "wrong-arguments",
         f"{parsed.method.replace('__call__', 'backoff(N3)')}(...) takes a function first, but this "

@@ -48,6 +48,14 @@ for _name in OF_SECONDS[1:]:
     _code, _sentence, _fix = OPTIONS["within"]
     OPTIONS[_name] = _code, _sentence.replace("within", _name), _fix.replace("within", _name)
 SCHEDULES = {"Exponential", "Constant", "Fibonacci", "Listed", "Computed", "Schedule"}
+TAKES = {
+    "Computed": (
+        "not-a-schedule",
+        "a function from the number of the wait, counted from 0, to seconds",
+        "Write Computed(lambda k: 2.0 * k + 1).",
+    ),
+    "Listed": ("not-a-schedule", "a list of seconds", "Write Listed([1, 2, 4])."),
+}
 SHORTENING = {
     *("FullJitter", "EqualJitter", "DecorrelatedJitter", "RawNormalJitter", "NormalJitter"),
     *("Jitter", "Every", "Shortening"),
@@ -128,19 +136,10 @@ def schedule(parsed: Parsed) -> Explanation | None:
             "Write Exponential() & Constant(60) for a cap, | for the longer wait, + for the sum, "
             "and 2 * Exponential() for twice the waits.",
         )
-    if parsed.kind == "argument" and parsed.method == "Computed":
-        return Explanation(
-            "not-a-schedule",
-            "Computed takes a function from the number of the wait, counted from 0, to "
-            f"seconds, but this is {described(parsed.got)}.",
-            "Write Computed(lambda k: 2.0 * k + 1).",
-        )
-    if parsed.kind == "argument" and parsed.method == "Listed":
-        return Explanation(
-            "not-a-schedule",
-            f"Listed takes a list of seconds, but this is {described(parsed.got)}.",
-            "Write Listed([1, 2, 4]).",
-        )
+    if parsed.kind == "argument" and parsed.method in TAKES:
+        code, what, fix = TAKES[parsed.method]
+        sentence = f"{parsed.method} takes {what}, but this is {described(parsed.got)}."
+        return Explanation(code, sentence, fix)
     if parsed.kind == "argument" and parsed.method in (*SHORTENING, "WholeSeconds"):
         return Explanation(
             "not-a-schedule",

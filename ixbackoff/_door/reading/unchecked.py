@@ -93,7 +93,7 @@ def under_backoff(node: Function | ast.ClassDef, source: Source) -> Found:
         return [(node, Explanation("wrong-arguments", said, "Put it on the methods."))]
     if any(isinstance(one, YIELDS) for one in own(node)):
         said = f"{node.name} is a generator function: a retry would yield its first items again."
-        fix = "Put backoff on a function that it calls, or return a list."
+        fix = "Write @backoff(...).stream, which retries it until its first item, or return a list."
         return [(node, Explanation("wrong-arguments", said, fix))]
     return []
 

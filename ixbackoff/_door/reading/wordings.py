@@ -68,7 +68,6 @@ QUOTED = (
     ("parameter", r'Value of type variable ARGUMENT of METHOD(?: of "\w+")? cannot be GOT'),
     ("bare", r'Missing type (?:arguments|parameters) for generic type "(?P<owner>\w+)"'),
     ("count", r'"(?P<owner>\w+)" expects (?:between \d+ and )?\d+ type arguments?, but'),
-    ("count", r'Type argument list .* "(?P<owner>Program)"'),
     # pyright
     ("missing", r"Arguments? missing for parameters? ARGUMENT"),
     ("missing", r"Expected \d+ more positional argument"),
@@ -92,7 +91,6 @@ QUOTED = (
     ("attribute", r"Cannot access attribute ARGUMENT for class GOT"),
     ("name", r'"(?P<got>N\d+)" is (?:not defined|unknown import symbol)'),
     ("inherited", r"Base class GOT is marked final"),
-    ("set", r"Attribute ARGUMENT is read-only"),
     ("bare", r'Expected type arguments for generic class "(?P<owner>\w+)"'),
     ("count", r'(?:Too few|Too many|Expected .*) type arguments .*"(?P<owner>\w+)'),
 )

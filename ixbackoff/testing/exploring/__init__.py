@@ -3,7 +3,7 @@
 from ..._words.arguments import explain_arguments
 from .breaking import may_break
 from .history import Broken, Drawn, End, Explored, History
-from .models import Model
+from .model import Model
 from .persistence import Persistent
 from .searching import Progress
 from .strategies import histories

@@ -12,9 +12,10 @@ from ..._words.vocabulary import CLOCK, Delay, Log, Now, Passage, Pick, Throw, T
 from ...durable.journal import CURRENT, CurrentCommand
 from .breaking import Breaks, Broke
 from .history import Occurrence, Option, short
-from .restarts import Process
+from .outside import holds_only
+from .processes import Process
 from .scope import Scope
-from .states import ATOMS, frozen, may_change, state_of
+from .states import ATOMS, Places, frozen, may_change, state_of
 from .strands import Strand, time_of
 from .surprises import Surprise, copied
 
@@ -23,44 +24,39 @@ __tracebackhide__ = True
 STANDARD = frozenset({Delay, Log, Now, Passage, Pick, Throw, Together})
 """The commands that need no handler in a model."""
 
-LONGEST = 10_000
-"""The greatest number of commands in one history, waits included."""
+LONGEST = 10_000  # the greatest number of commands in one history, waits included
+
+UNSEEN = "The world cannot be compared, so give state=, a function from it to plain data"
+UNSEEN_HANDLERS = "A handler holds something that cannot be compared: keep it in the world"
 
 
 class Machine:
-    """The run of one history: a fresh world, and the processes in it.
-
-    Attributes:
-        trace: a list for the performed commands, if they are wanted.
-        now: the seconds of virtual time; they only grow.
-        current: the strand whose turn it is.
-        changes: the changes of the world that have not happened yet.
-        on_the_way: the late commands, which may be done at any time.
-        passed: the number of break points that the last effect passed.
-        performed: the number of performed commands.
-        answered: the number of answered commands, waits included.
-        watches: whether the machine checks that answers do not change afterwards.
-        answers: the commands with their answers, as far as an answer may change.
-    """
+    """The run of one history: a fresh world, and the processes in it."""
 
     def __init__(self, scope: Scope, trace: list[Performed] | None = None) -> None:
         self.scope = scope
-        self.trace = trace
+        self.trace = trace  # a list for the performed commands, if they are wanted
         self.world = scope.setting.world()
+        if scope.recorder is not None and not scope.recorder.record(self.world):
+            scope.recorder = None
         self.interpreter = scope.setting.interpreter(self.world)
         self.handlers = self.interpreter._handlers
-        self.now = 0.0
+        # holding: the handlers that hold more than the world
+        self.holding = [one for one in self.handlers.values() if not holds_only(one, self.world)]
+        if self.holding:
+            scope.recorder = None
+        self.now = 0.0  # the seconds of virtual time; they only grow
         self.breaks = Breaks()
         self.context = self.breaks.context()
         self.processes = [self.process(number) for number in range(len(scope.programs))]
-        self.current: Strand = self.processes[0].root
-        self.changes = scope.changes
-        self.on_the_way: tuple[Any, ...] = ()
-        self.passed = 0
-        self.performed = 0
-        self.answered = 0
-        self.watches = False
-        self.answers: list[tuple[Any, Any]] = []
+        self.current: Strand = self.processes[0].root  # the strand whose turn it is
+        self.changes = scope.changes  # the changes of the world that have not happened yet
+        self.on_the_way: tuple[Any, ...] = ()  # the late commands, which may be done at any time
+        self.passed = 0  # the number of break points that the last effect passed
+        self.performed = 0  # the number of performed commands
+        self.answered = 0  # the number of answered commands, waits included
+        self.watches = False  # whether the machine checks that answers do not change afterwards
+        self.answers: list[tuple[Any, Any]] = []  # of commands, if they may change
         for process in self.processes:  # all now, or equal worlds would be different states
             self.begin(process.root)
 
@@ -86,11 +82,16 @@ class Machine:
 
     def key(self) -> int:
         """Return the hash of the whole state: equal states continue equally."""
-        scope, timed = self.scope, self.scope.timed
-        world = state_of(
-            scope.setting.state(self.world),
-            "The world cannot be compared, so give state=, a function from it to plain data",
-        )
+        scope, timed, state = self.scope, self.scope.timed, self.scope.setting.state
+        places = Places()
+        if state is None:
+            world = state_of(self.world, UNSEEN, places)
+            if self.holding:
+                world = hash((world, state_of(self.holding, UNSEEN_HANDLERS, places)))
+            if places.repeats:
+                scope.recorder = None
+        else:
+            world = state_of(state(self.world), UNSEEN)
         known = tuple([process.state(timed) for process in self.processes])
         time = self.now if timed else None
         late = tuple(map(frozen, self.on_the_way))
@@ -156,6 +157,7 @@ class Machine:
         if kind in self.handlers:
             return True
         if kind is Together:
+            self.scope.recorder = None
             strand.now = max(self.now, strand.now)
             strand.fork(command)
             return False
@@ -196,13 +198,14 @@ class Machine:
         else:
             strand.receive(answer, failure)
 
-    def options(self) -> tuple[Option, ...]:
+    def options(self, apart: bool = False) -> tuple[Option, ...]:
+        """Return the surprises before the current command, which may stand `apart`."""
         scope, command = self.scope, self.current.command
         kind: type = command.__class__
         unhandled = kind is Pick and Pick not in self.handlers
         turns = [
             (process.number, leaf.path, process.name)
-            for process in self.processes
+            for process in ([] if apart else self.processes)
             for leaf in process.root.leaves()
             if leaf is not self.current
         ]

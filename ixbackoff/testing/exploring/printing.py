@@ -18,11 +18,9 @@ from .walking import Walk
 
 __tracebackhide__ = True
 
-NESTED = 2
-"""The depth to which the fields of a world are shown one by one."""
+NESTED = 2  # the depth to which the fields of a world are shown one by one
 
-ITEM = 48
-"""The greatest number of characters for one value of the world."""
+ITEM = 48  # the greatest number of characters for one value of the world
 
 
 class TableLine(NamedTuple):

@@ -29,21 +29,15 @@ class RecordedAnswer(NamedTuple):
 
 
 class MemoryJournal(Journal):
-    """The journal of one run; an entry is encoded as JSON when a process first reads it.
-
-    Attributes:
-        began: the start of the run, in seconds of virtual time.
-        answers: the outcomes of commands, by their places in the journal.
-        keys: the hashes of the answers of each strand, by its path.
-    """
+    """The journal of one run; an entry is encoded as JSON when a process first reads it."""
 
     def __init__(self, run: str, began: float) -> None:
         self.run = run
         self.seed = 0  # another run has another id
         self.resumed = False
-        self.began = self.time = began
+        self.began = self.time = began  # in seconds of virtual time
         self.answers: dict[str, RecordedAnswer] = {}
-        self.keys: dict[str, int] = {}
+        self.keys: dict[str, int] = {}  # the hashes of the answers of each strand, by its path
         self.entries: dict[str, Entry] = {}
 
     @property

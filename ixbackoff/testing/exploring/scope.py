@@ -11,6 +11,7 @@ from ..._meaning.chains import Ladder
 from ..._meaning.defaults import Defaults
 from ..._words.commands import Interpreter
 from ..._words.failures import Predicate
+from .cells import Recorder
 from .history import Occurrence, Option
 from .states import frozen
 from .surprises import Faults, Surprise
@@ -27,15 +28,12 @@ class Setting:
     always: Callable[[Any], object]
     changes: Mapping[str, Callable[[Any], object]]
     forgets: Callable[[Any], object]
-    state: Callable[[Any], object]
+    state: Callable[[Any], object] | None
 
 
 @dataclass
 class Scope:
-    """The arguments of `Model.explore`, and values derived from them.
-
-    Once a program has asked for the time, the search is `timed`: the time is a part of each state.
-    """
+    """The arguments of `Model.explore`, and values derived from them."""
 
     setting: Setting
     programs: Sequence[tuple[Ladder, Defaults]]
@@ -44,9 +42,10 @@ class Scope:
     may_raise: Predicate
     again: bool
     merge: bool
-    timed: bool = False
+    timed: bool = False  # whether the time is part of each state: a program has asked for it
     changes: tuple[Occurrence, ...] = ()
     durable: bool = False
+    recorder: Recorder | None = None  # of the cells, if not all orders are tried
     interned: dict[object, tuple[Option, ...]] = field(
         default_factory=dict[object, tuple[Option, ...]]
     )

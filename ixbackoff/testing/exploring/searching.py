@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import count
 from time import monotonic
 from typing import Any, NamedTuple
 
 from ..._words.commands import Misuse
-from .history import Broken, Explored, History, Option, short
+from .cells import Recorder
+from .history import Broken, Explored, History, Occurrence, Option, short
 from .machines import Machine
+from .outside import check_unchanged, variables
 from .printing import broken, reason_of
 from .scope import Scope
 from .states import frozen
@@ -16,13 +20,12 @@ from .walking import Walk
 
 __tracebackhide__ = True
 
-OFTEN = 200
-"""The number of histories between two readings of the clock."""
+OFTEN = 200  # the number of histories between two readings of the clock
 
-EVERY = 1.0
-"""The seconds between two reports of the progress."""
+EVERY = 1.0  # the seconds between two reports of the progress
 
-TRIES = 10
+Check = tuple[int, Any]
+"""The hash of a state and the command in it: the same when a history is run again."""
 
 
 class Progress(NamedTuple):
@@ -51,32 +54,36 @@ class BranchPoint(NamedTuple):
 
     step: int
     options: tuple[Option, ...]
-    check: int  # the hash of the state, which has to be the same when the history is run again
+    check: Check
 
 
 Layer = list[tuple[History, list[BranchPoint]]]
 
 
-class Timed(Exception):
-    """A signal to search again with the time in the states, because a program asks for it."""
+class Again(Exception):
+    """A signal to search again: a program asks for the time, or shares cells unexpectedly."""
 
 
 class SearchWalk(Walk):
     """A walk that records the branch points after the last surprise of its history."""
 
-    def __init__(self, search: Search, history: History, check: int, deeper: bool) -> None:
+    def __init__(self, search: Search, history: History, check: Check, deeper: bool) -> None:
         super().__init__(search.scope, history)
         self.search = search
         self.check = check
         self.deeper = deeper
         self.places: list[BranchPoint] = []
+        self.command = 0  # the hash of the current command
 
     def arrive(self, machine: Machine, step: int) -> bool:
         merge = self.scope.merge
         key = machine.key() if merge else 0
+        recorder, command = self.scope.recorder, machine.current.command
+        if step == self.last or recorder is not None:
+            self.command = hash(frozen(command))
         if step == self.last:
-            if self.checked(machine, key) != self.check:
-                raise diverged(self.scope, self.history, machine)
+            if (key, self.command) != (self.check[0], hash(frozen(self.check[1]))):
+                raise diverged(self.check[1], machine.current.command)
             machine.watches = True
             return True
         if merge:
@@ -85,21 +92,48 @@ class SearchWalk(Walk):
             self.search.seen.add(key)
         else:
             self.search.unmerged += 1
-        if self.deeper and (options := machine.options()):
-            self.places.append(BranchPoint(step, options, self.checked(machine, key)))
+        if self.deeper:
+            user = machine.owner.number
+            apart = recorder is not None and recorder.apart(user, self.command)
+            if options := machine.options(apart):
+                self.places.append(BranchPoint(step, options, (key, command)))
         return True
 
     def act(self, machine: Machine, step: int | None, option: Option | None) -> None:
-        if step is None or step <= self.last or not self.deeper:
+        if step is None or step < self.last:
             machine.happen(option)
             return
         command, place = machine.current.command, self.places[-1] if self.places else None
-        machine.happen(option)
+        self.happen(machine, option)
         if machine.passed and place is not None and place.step == step:
             kind: type = command.__class__
             parts = range(1, machine.passed + 1)
             options = tuple([one for part in parts for one in self.scope.in_part(kind, part)])
             self.places.append(BranchPoint(step, options, place.check))
+
+    def happen(self, machine: Machine, option: Option | None) -> None:
+        """Take a step, and note the cells that it touches; a change has a user of its own."""
+        scope, recorder = self.scope, self.scope.recorder
+        if recorder is None:
+            machine.happen(option)
+            return
+        alone = isinstance(option, Occurrence) and option.kind != "pick"
+        user, command = (-1, 0) if alone else (machine.owner.number, self.command)
+        recorder.touched.clear()
+        try:
+            machine.happen(option)
+        finally:
+            if (recorder.touched or option is None) and not recorder.note(user, command):
+                scope.recorder = None
+
+    def check_always(self, machine: Machine) -> None:
+        recorder = self.scope.recorder
+        if recorder is None:
+            super().check_always(machine)
+            return
+        recorder.touched.clear()
+        super().check_always(machine)
+        recorder.see()
 
     def over(self, machine: Machine) -> bool:
         super().over(machine)
@@ -110,18 +144,9 @@ class SearchWalk(Walk):
         self.search.ends.add(key)
         return not known
 
-    def checked(self, machine: Machine, key: int) -> int:
-        return hash((key, frozen(machine.current.command)))
-
 
 class Search:
-    """A search through all histories of a scope.
-
-    Attributes:
-        seen: the hashes of the visited states.
-        ends: the hashes of the states at the end, from which an additional run has started.
-        unmerged: the number of visited states, if they are not merged.
-    """
+    """A search through all histories of a scope."""
 
     def __init__(
         self, scope: Scope, surprises: int, most: int, progress: Callable[[Progress], object]
@@ -135,8 +160,8 @@ class Search:
 
     def begin(self) -> None:
         """Forget the results of an earlier search."""
-        self.seen: set[int] = set()
-        self.ends: set[int] = set()
+        self.seen: set[int] = set()  # the hashes of the visited states
+        self.ends: set[int] = set()  # those at the end, from which an additional run has started
         self.unmerged = self.histories = self.commands = 0
         self.found: dict[str, Broken] = {}
 
@@ -146,11 +171,22 @@ class Search:
 
     def run(self) -> Explored:
         """Search; raise the first failure, or an ExceptionGroup if `most` is above 1."""
-        try:
-            self.layers()
-        except Timed:
+        scope, setting = self.scope, self.scope.setting
+        world = setting.world()
+        handlers = setting.interpreter(world)._handlers.values()
+        model = (setting.world, setting.interpreter, setting.forgets, *setting.changes.values())
+        shared = [*model, *handlers], [setting.always, scope.at_end]
+        before = variables(world, *shared)
+        ends = scope.again or not scope.changes  # otherwise no change comes after the last command
+        if setting.state is None and scope.merge and len(scope.programs) > 1 and ends:
+            scope.recorder = Recorder()
+        for times in count():
+            with suppress(Again):
+                self.layers()
+                break
+            scope.recorder = scope.recorder if times < 5 else None  # enough of beginning again
             self.begin()
-            self.layers()
+        check_unchanged(before, variables(world, *shared))
         found = [*self.found.values()]
         if found and self.most == 1:
             raise found[0]
@@ -161,10 +197,18 @@ class Search:
     def layers(self) -> None:
         """Run the history without surprises, then those with one, and so on."""
         layer: Layer = []
+        recorder = self.scope.recorder
+        if recorder is not None and not recorder.touches:
+            self.explore(History(), (0, None), deeper=False)  # so that the usual cells are known
+            if not any(recorder.apart(*command) for command in recorder.touches):
+                self.scope.recorder = None  # it would be in vain
+            raise Again
+        if recorder is not None:
+            recorder.grown = False
         for depth in range(self.surprises + 1):
             deeper = depth < self.surprises
             longer: Layer = []
-            for history, check in histories(layer) if depth else [(History(), 0)]:
+            for history, check in histories(layer) if depth else [(History(), (0, None))]:
                 places = self.explore(history, check, deeper)
                 if len(self.found) == self.most:
                     return
@@ -174,9 +218,9 @@ class Search:
                     self.report(depth)
             layer = longer
 
-    def explore(self, history: History, check: int, deeper: bool) -> list[BranchPoint]:
+    def explore(self, history: History, check: Check, deeper: bool) -> list[BranchPoint]:
         self.histories += 1
-        timed = self.scope.timed
+        scope, timed, recorder = self.scope, self.scope.timed, self.scope.recorder
         walk = SearchWalk(self, history, check, deeper)
         try:
             walk.run()
@@ -184,12 +228,18 @@ class Search:
             if reason_of(wrong) not in self.found:
                 made = broken(self.scope, history, wrong, self.histories)
                 self.found[made.reason] = made
+            if self.most > 1:  # behind this failure other orders may fail otherwise
+                scope.recorder = None
         finally:
             if walk.machine is not None:
                 self.commands += walk.machine.performed
                 walk.machine.end()
-        if self.scope.timed and not timed and self.scope.merge:
-            raise Timed
+        if scope.timed:
+            scope.recorder = None
+        if (scope.timed and not timed and scope.merge) or (
+            recorder is not None and (scope.recorder is None or recorder.grown)
+        ):
+            raise Again
         return walk.places
 
     def report(self, depth: int) -> None:
@@ -199,7 +249,7 @@ class Search:
             self.progress(Progress(now - self.begun, depth, self.explored))
 
 
-def histories(layer: Layer) -> Iterator[tuple[History, int]]:
+def histories(layer: Layer) -> Iterator[tuple[History, Check]]:
     """Yield the histories with one more surprise, one at a time to save memory."""
     for history, places in layer:
         for step, options, check in places:
@@ -207,31 +257,14 @@ def histories(layer: Layer) -> Iterator[tuple[History, int]]:
                 yield History((*history, (step, option))), check
 
 
-def diverged(scope: Scope, history: History, machine: Machine) -> Misuse:
+def diverged(before: object, command: object) -> Misuse:
     """Make the error of a history that runs in another way than before."""
-    step, command = history[-1][0], machine.current.command
-    before = History(history[:-1])
-    for _ in range(TRIES):
-        walk = WalkUntil(scope, before, step)
-        walk.run()
-        other = walk.command
-        if frozen(other) != frozen(command):
-            return Misuse(
-                f"After the same history a program issued {short(command)} where it had issued "
-                f"{short(other)}: read time, chance and outside state by commands."
-            )
+    if frozen(before) != frozen(command):
+        return Misuse(
+            f"After the same history a program issued {short(command)} where it had issued "
+            f"{short(before)}: read time, chance and outside state by commands."
+        )
     return Misuse(
         f"After the same history the world differs before {short(command)}: world() and the "
         "handlers must not depend on time, on chance, or on state that earlier histories left."
     )
-
-
-class WalkUntil(Walk):
-    def __init__(self, scope: Scope, history: History, until: int) -> None:
-        super().__init__(scope, history)
-        self.until = until
-        self.command: Any = None
-
-    def arrive(self, machine: Machine, step: int) -> bool:
-        self.command = machine.current.command
-        return step < self.until

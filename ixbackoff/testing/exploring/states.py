@@ -1,34 +1,45 @@
-"""Hashable stand-ins for worlds and answers, equal if and only if the originals are."""
+"""Hashable stand-ins for worlds and answers, equal if and only if the originals are.
+
+A stand-in has all that a handler can read: every attribute, be it a field or not, and which parts
+are one object. Three things are left out: the order of a dict or a set, what a class removes from
+itself when it is pickled, and the state of classes and modules, which `outside` watches.
+"""
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from enum import Enum
-from operator import attrgetter
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..._words.commands import Misuse
 from ..._words.values import slots_of
 
 __tracebackhide__ = True
 
-UNSET = object()
-"""The stand-in for a slot that is not set."""
 
-LARGE = 2**61 - 1
-"""The modulus of Python's hash of whole numbers."""
+class Places(dict[int, tuple[int, Any]]):
+    """The numbers of frozen objects by their `id`; `repeats` if one was in two places."""
 
-Freezer = Callable[[Any], Any]
+    repeats = False
 
 
-def frozen(value: Any) -> Any:
+Memo: TypeAlias = Places | None
+
+UNSET = object()  # the stand-in for a slot that is not set
+
+LARGE = 2**61 - 1  # the modulus of Python's hash of whole numbers
+
+Freezer = Callable[[Any, Memo], Any]
+
+
+def frozen(value: Any, memo: Memo = None) -> Any:
     """Return a hashable stand-in for a value. Stand-ins are equal only if their values are.
 
     The order of dicts and sets does not matter. 1, 1.0 and True differ, and so do the hashes of -1
-    and -2, which are equal in Python.
+    and -2, which are equal in Python. With a `memo`, a part that can change is frozen once: where
+    it occurs again, its number stands, because a change of one place changes both.
 
     >>> frozen({"a": [1], "b": None}) == frozen({"b": None, "a": [1]})
     True
@@ -39,7 +50,7 @@ def frozen(value: Any) -> Any:
         TypeError: `value` has no visible state, such as a lock or a file.
     """
     kind: type = value.__class__
-    return value if kind is str or value is None else FREEZERS[kind](value)
+    return value if kind is str or value is None else FREEZERS[kind](value, memo)
 
 
 def may_change(value: Any) -> bool:
@@ -49,109 +60,111 @@ def may_change(value: Any) -> bool:
     (False, True)
     """
     kind: type = value.__class__
-    return any(map(may_change, value)) if issubclass(kind, tuple) else kind not in ATOMS
+    fixed = issubclass(kind, tuple) and not kind.__dictoffset__
+    return any(map(may_change, value)) if fixed else kind not in ATOMS
 
 
-def state_of(value: Any, what: str) -> int:
+def state_of(value: Any, what: str, memo: Memo = None) -> int:
     """Hash a value; if it cannot be frozen, raise Misuse with a message that begins with `what`."""
     try:
-        return hash(frozen(value))
+        return hash(frozen(value, memo))
     except RecursionError:
         raise Misuse(f"{what}: it refers to itself.") from None
     except TypeError as error:
         raise Misuse(f"{what}: {error}") from None
 
 
-def of_int(value: int) -> Any:
+def of_int(value: int, _: Memo) -> Any:
     return value if 0 <= value < LARGE else (int, str(value))
 
 
-def of_float(value: float) -> Any:
+def of_float(value: float, _: Memo) -> Any:
     return (float, value.hex())
 
 
-def of_dict(value: Any) -> Any:
+def of_dict(value: Any, memo: Memo) -> Any:
     items = [
-        (key if key.__class__ is str else frozen(key), frozen(item)) for key, item in value.items()
+        (key if key.__class__ is str else frozen(key), frozen(item, memo))
+        for key, item in value.items()
     ]
     return (value.__class__, frozenset(items))
 
 
-def of_sequence(value: Any) -> Any:
-    return (value.__class__, *map(frozen, value))
+def of_sequence(value: Any, memo: Memo) -> Any:
+    return (value.__class__, *[frozen(item, memo) for item in value])
 
 
-def of_set(value: Any) -> Any:
+def of_items(value: Any, memo: Memo) -> Any:
+    return (value.__class__, *[(frozen(key), frozen(item, memo)) for key, item in value.items()])
+
+
+def of_set(value: Any, _: Memo) -> Any:
     return (value.__class__, frozenset(map(frozen, value)))
 
 
-def of_exceptions(kind: type) -> Freezer:
-    names = slots_in(kind)
-
-    def of_exception(value: BaseException) -> Any:
-        slots = [(name, getattr(value, name)) for name in names if hasattr(value, name)]
-        attributes = dict(slots) | vars(value)
-        held = [(k, frozen(v)) for k, v in attributes.items() if not k.startswith("__")]
-        return (kind, frozen(value.args), frozenset(held))
-
-    return of_exception
-
-
-def of_dataclass(kind: type, names: list[str]) -> Freezer:
-    if len(names) < 2:
-        return lambda value: (kind, *[frozen(getattr(value, name)) for name in names])
-    held = attrgetter(*names)
-    return lambda value: (kind, *map(frozen, held(value)))
-
-
-def of_function(value: FunctionType) -> Any:
+def of_function(value: FunctionType, memo: Memo) -> Any:
     """Freeze a function; an inner function by its parts, because each call makes another object."""
-    if not value.__closure__ and not value.__defaults__ and "<locals>" not in value.__qualname__:
+    held = [cell.cell_contents for cell in value.__closure__ or ()]
+    held += [value.__defaults__, value.__kwdefaults__, vars(value)]
+    if not any(held) and "<locals>" not in value.__qualname__:
         return value
-    cells = [cell.cell_contents for cell in value.__closure__ or ()]
-    return (value.__code__, frozen(cells), frozen(value.__defaults__))
+    return (value.__code__, *[frozen(one, memo) for one in held])
 
 
-def of_method(value: MethodType) -> Any:
-    return (value.__func__, frozen(value.__self__))
+def of_method(value: MethodType | BuiltinFunctionType, memo: Memo) -> Any:
+    return (getattr(value, "__func__", value.__name__), frozen(value.__self__, memo))
 
 
-def of_fields(kind: type) -> Freezer:
-    names = slots_in(kind)
+def of_fields(kind: type, content: Freezer | None = None) -> Freezer:
+    """Return the freezer of all attributes, and of the content of a list, a dict or a set."""
+    names, has_dict = slots_in(kind), bool(kind.__dictoffset__)
 
-    def of_slots(value: Any) -> Any:
-        return (kind, *[frozen(getattr(value, name, UNSET)) for name in names])
+    def of_attributes(value: Any, memo: Memo) -> Any:
+        held = [kind, *[frozen(getattr(value, name, UNSET), memo) for name in names]]
+        if has_dict:
+            space: dict[str, Any] = value.__dict__
+            present = sorted(space.keys() - {"__notes__"} if "__notes__" in space else space)
+            held += [*present, *[frozen(space[name], memo) for name in present]]
+        if content is not None:
+            held.append(content(value, memo))
+        return tuple(held)
 
-    def of_both(value: Any) -> Any:
-        return (*of_slots(value), of_dict(vars(value)))
-
-    return of_both if kind.__dictoffset__ else of_slots
+    return of_attributes
 
 
 def slots_in(kind: type) -> list[str]:
     return [name for base in reversed(kind.__mro__) for name in slots_of(base)]
 
 
-def of_reduced(value: Any) -> Any:
+def of_reduced(value: Any, memo: Memo) -> Any:
     """Freeze an object by its `__reduce_ex__`, which returns all of its state."""
     reduced: Any = value.__reduce_ex__(4)
     if isinstance(reduced, str):
         return (value.__class__, reduced)
-    make, given, *rest = reduced
-    return (
-        value.__class__,
-        frozen(make),
-        frozen(given),
-        *[frozen([*part] if hasattr(part, "__next__") else part) for part in rest],
-    )
+    parts = [[*part] if hasattr(part, "__next__") else part for part in reduced]
+    return (value.__class__, *[frozen(part, memo) for part in parts])
 
 
-def itself(value: Any) -> Any:
+def itself(value: Any, _: Memo) -> Any:
     return value
 
 
-def with_kind(value: Any) -> Any:
+def with_kind(value: Any, _: Memo) -> Any:
     return (value.__class__, value)
+
+
+def once(freezer: Freezer) -> Freezer:
+    """Return a freezer that freezes each object once for a `memo`, which keeps it alive."""
+
+    def of_part(value: Any, memo: Memo) -> Any:
+        if memo is not None:
+            if id(value) in memo:
+                memo.repeats = True
+                return (of_part, memo[id(value)][0])
+            memo[id(value)] = (len(memo), value)
+        return freezer(value, memo)
+
+    return of_part
 
 
 class Freezers(dict[type, Freezer]):
@@ -169,21 +182,28 @@ ATOMS: dict[type, Freezer] = {
     float: of_float,
     bool: with_kind,
     bytes: with_kind,
-    complex: lambda value: (complex, repr(value)),
+    complex: lambda value, _: (complex, repr(value)),
 }
 """The freezers of classes whose values never change and contain no other values."""
 
+CONTENTS: dict[type, Freezer] = {
+    OrderedDict: of_items,
+    dict: of_dict,
+    list: of_sequence,
+    tuple: of_sequence,
+    set: of_set,
+    frozenset: of_set,
+}
+
 FREEZERS = Freezers(
     ATOMS
+    | {kind: once(content) for kind, content in CONTENTS.items()}
     | {
-        list: of_sequence,
         tuple: of_sequence,
-        dict: of_dict,
-        set: of_set,
         frozenset: of_set,
-        FunctionType: of_function,
+        FunctionType: once(of_function),
         MethodType: of_method,
-        BuiltinFunctionType: itself,
+        BuiltinFunctionType: of_method,
         ModuleType: itself,
         type: itself,
         object: itself,
@@ -193,20 +213,20 @@ FREEZERS = Freezers(
 
 def freezer_of(kind: type[Any]) -> Freezer:
     if issubclass(kind, Enum):
-        return lambda value: (kind, value.name)
+        return lambda value, _: (kind, value.name)
     if issubclass(kind, BaseException):
-        return of_exceptions(kind)
+        return of_fields(kind, lambda value, memo: frozen(value.args, memo))
     if issubclass(kind, type):
         return itself
-    if is_dataclass(kind):
-        return of_dataclass(kind, [one.name for one in fields(kind) if one.compare])
-    if issubclass(kind, dict):
-        return of_dict
-    if issubclass(kind, list | tuple | deque):
-        return of_sequence
-    if issubclass(kind, set | frozenset):
-        return of_set
-    return of_fields(kind) if is_plain(kind) else of_reduced
+    for base, content in CONTENTS.items():
+        if issubclass(kind, base):
+            return (
+                once(of_fields(kind, content)) if kind.__dictoffset__ or slots_in(kind) else content
+            )
+    plain = is_plain(kind)
+    freezer = of_fields(kind) if plain else of_reduced
+    parameters: Any = getattr(kind, "__dataclass_params__", None)
+    return freezer if plain and parameters and parameters.frozen else once(freezer)
 
 
 def is_plain(kind: type) -> bool:

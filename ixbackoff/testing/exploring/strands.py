@@ -7,10 +7,11 @@ from contextvars import Context
 from pathlib import PurePath
 from typing import Any, Protocol, TypeAlias
 
+from ..._meaning.steps import ResumeStep
 from ..._running.together import Aborted, passes
 from ..._words.commands import Misuse, Stream
 from ..._words.verdicts import asked_for
-from ..._words.vocabulary import Together
+from ..._words.vocabulary import Delay, Together
 from ...durable.journal import Line
 from ...durable.performing import Performer
 from .recording import MemoryJournal
@@ -25,6 +26,7 @@ class Owner(Protocol):
     journal: MemoryJournal
     performer: Performer | None
     recording: bool
+    retries: type | None
     late: tuple[Any, ...]
 
 
@@ -32,41 +34,34 @@ Result: TypeAlias = tuple[Any, BaseException | None, float]
 
 
 class Strand:
-    """The commands of a program, or of an effect in `all_of`.
-
-    Attributes:
-        path: the numbers of its branch and of the branches around that; empty for a program.
-        now: its seconds of virtual time.
-        line: its place in the journal.
-        key: the hash of all answers so far.
-        command: its current command, if it has begun and is not over.
-        pending: an answer and a failure that arrive at `now`, or `None`.
-        branches: the branches of its current `all_of`, or `None`.
-        ending: the branch that cleans up after another one has failed.
-        place: the line of user code that raised the failure.
-    """
+    """The commands of a program, or of an effect in `all_of`."""
 
     def __init__(
         self, owner: Owner, stream: Stream, line: Line, context: Context, parent: Strand | None
     ) -> None:
         self.owner = owner
         self.stream = stream
-        self.line = line
+        self.line = line  # its place in the journal
         self.context = context
         self.parent = parent
-        self.path: tuple[int, ...] = ()
-        self.now = 0.0
-        self.key = owner.journal.keys.get(line.path, 0)
-        self.begun = self.over = False
-        self.command: Any = None
-        self.pending: tuple[Any, BaseException | None] | None = None
-        self.branches: list[Strand] | None = None
-        self.ending: Strand | None = None
+        self.path: tuple[int, ...] = ()  # the numbers of the branches, outermost first
+        self.now = 0.0  # its seconds of virtual time
+        self.key = owner.journal.keys.get(line.path, 0)  # the hash of all answers so far
+        # known: the hash of those that the program still knows, if it only retries one effect
+        self.known = 0
+        # before: `known` before the failure of the current try, if that was the last answer
+        self.before: int | None = None
+        self.waited: tuple[float, int] | None = None  # the last wait with its rung
+        self.failed = self.begun = self.over = False  # whether a command of this try failed
+        self.command: Any = None  # its current command, if it has begun and is not over
+        self.pending: tuple[Any, BaseException | None] | None = None  # they arrive at `now`
+        self.branches: list[Strand] | None = None  # the branches of its current `all_of`, or `None`
+        self.ending: Strand | None = None  # the branch that cleans up after another one has failed
         self.left: list[Strand] = []
         self.result: Result | None = None
         self.value: Any = None
         self.failure: BaseException | None = None
-        self.place = ""
+        self.place = ""  # the line of user code that raised the failure
 
     def advance(self, answer: Any, failure: BaseException | None) -> None:
         """Continue to the next command, or to the end."""
@@ -103,13 +98,31 @@ class Strand:
                 f"The answer to {self.command!r} cannot be compared, so answer with plain data: "
                 f"{error}"
             ) from None
-        self.key = hash((self.key, *line.times, known, failure and frozen(failure)))
+        outcome = hash((*line.times, known, failure and frozen(failure)))
+        self.key = hash((self.key, outcome))
+        if owner.retries is not None:
+            self.remember(outcome, failure is not None, owner.retries is ResumeStep)
         if owner.recording:
             owner.journal.record(line, self.command, answer, failure)
             owner.journal.keys[line.path] = self.key
         if owner.performer is None:
             line.next()
         self.advance(answer, failure)
+
+    def remember(self, outcome: int, failed: bool, resumes: bool) -> None:
+        """Note an outcome in `known`; after a wait, forget the try that failed before it.
+
+        The next try of `.retry` knows the wait and the rung, and that of `.resume` also the answers
+        before the failure, if the try did not recover from another one.
+        """
+        command, known, waits = self.command, self.known, self.command.__class__ is Delay
+        if waits and not failed and (self.before is not None or not resumes):
+            self.known = self.before if resumes and self.before else 0
+            self.waited = (command.seconds, command.rung)
+        else:
+            self.known = hash((known, outcome))
+        self.before = known if failed and not self.failed else None
+        self.failed = not waits and (self.failed or failed)
 
     def deliver(self) -> None:
         if self.pending is not None:
@@ -204,6 +217,8 @@ class Strand:
         known: tuple[Any, ...] = (self.key, self.over, *self.line.times)
         if timed:
             known += (self.now,)
+        elif self.owner.retries is not None and self.parent is None:
+            known = (self.known, self.waited, self.before, self.failed, self.over)
         if self.owner.recording:
             known += (self.line.again,)
         if self.pending is not None:

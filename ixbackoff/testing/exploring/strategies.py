@@ -37,5 +37,4 @@ def histories(surprises: int = 8, apart: int = 10) -> SearchStrategy[Drawn]:
     return st.lists(pair, max_size=surprises).map(Drawn)
 
 
-MOST = 40
-"""The largest index of a surprise; it is taken modulo the number of surprises at a step."""
+MOST = 40  # the largest index of a surprise; it is taken modulo the number of surprises at a step

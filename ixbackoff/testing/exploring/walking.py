@@ -37,9 +37,9 @@ class Walk:
 
     def steps(self, machine: Machine) -> bool:
         """Take all steps; return false if another history has covered the rest of them."""
-        scope, always = self.scope, self.scope.setting.always
+        scope = self.scope
         if not self.history:
-            check(always(machine.world), "always", always)
+            self.check_always(machine)
         step = 0
         while True:
             going = machine.turn()
@@ -52,8 +52,12 @@ class Walk:
                 return True
             self.act(machine, step, option)
             if step >= self.last:  # a shorter history has checked earlier steps
-                check(always(machine.world), "always", always)
+                self.check_always(machine)
             step += 1
+
+    def check_always(self, machine: Machine) -> None:
+        always = self.scope.setting.always
+        check(always(machine.world), "always", always)
 
     def arrive(self, machine: Machine, step: int) -> bool:  # noqa: ARG002
         """Visit the state before a step; return false to end the walk.
@@ -81,12 +85,12 @@ class Walk:
 
     def finish(self, machine: Machine) -> None:
         """Run the first program again without surprises, if `scope.again`; check the end."""
-        scope, always, at_end = self.scope, self.scope.setting.always, self.scope.at_end
+        scope, at_end = self.scope, self.scope.at_end
         if scope.again:
             machine.begin_again()
             while machine.turn():
                 self.act(machine, None, None)
-                check(always(machine.world), "always", always)
+                self.check_always(machine)
             Walk.over(self, machine)
         ends = [End(one.root.value, one.root.failure, one.died) for one in machine.processes]
         check(at_end(machine.world, ends), "at_end", at_end)

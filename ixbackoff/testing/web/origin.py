@@ -202,20 +202,19 @@ class Origin:
                 self._accept(listener)
             if not self.stopped.is_set():
                 seconds, down = self._downs.get()
-                self._end_idle()
+                self._shut_down(self._idle)
                 down.set()
                 if not self.stopped.wait(seconds):
                     listener = listening(self._port)
         with self._lock:
-            clients = dict(self._clients)
-        for thread, client in clients.items():
-            with suppress(OSError):
-                client.shutdown(socket.SHUT_RDWR)
+            threads = [*self._clients]
+        self._shut_down(self._clients.values())
+        for thread in threads:
             thread.join()
 
-    def _end_idle(self) -> None:
+    def _shut_down(self, clients: Iterable[socket.socket]) -> None:
         with self._lock:
-            for client in self._idle:
+            for client in clients:
                 with suppress(OSError):
                     client.shutdown(socket.SHUT_RDWR)
 

@@ -67,7 +67,11 @@ def read_request(client: socket.socket) -> ReceivedRequest:
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
         if headers.get("expect", "").lower() == "100-continue":
             client.sendall(CONTINUE)
-        return ReceivedRequest(method, target, headers, body_of(stream, headers), version=version)
+        if headers.get("transfer-encoding", "").lower() == "chunked":
+            body = chunked_body(stream)
+        else:
+            body = exactly(stream, int(headers.get("content-length", "0")))
+        return ReceivedRequest(method, target, headers, body, version=version)
 
 
 def head_of(stream: BufferedReader) -> list[str]:
@@ -80,12 +84,6 @@ def head_of(stream: BufferedReader) -> list[str]:
             return lines
         lines.append(text)
     raise ValueError("The headers broke off or are too long.")
-
-
-def body_of(stream: BufferedReader, headers: Mapping[str, str]) -> bytes:
-    if headers.get("transfer-encoding", "").lower() == "chunked":
-        return chunked_body(stream)
-    return exactly(stream, int(headers.get("content-length", "0")))
 
 
 def chunked_body(stream: BufferedReader) -> bytes:

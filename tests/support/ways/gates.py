@@ -15,7 +15,7 @@ from ixbackoff.live import live, live_async
 from ixbackoff.schedules import Constant
 from ixbackoff.testing import Virtual, VirtualAsync
 
-APART = 0.02
+APART = 0.002
 """The seconds for which every second try stands in line at a `Recorder`."""
 
 AT_ONCE = Constant(0.001)

@@ -1,4 +1,4 @@
-"""Models, which are small worlds in which programs are explored."""
+"""`Model`: a small world and its handlers, and `explore`, which searches its histories."""
 
 from __future__ import annotations
 
@@ -93,9 +93,7 @@ class Model(Generic[W, E]):
         for name, function in given.items():
             if not callable(function):
                 raise Misuse(f"{name}={function!r}: give a function of the world.")
-        self._setting = Setting(
-            world, interpreter, always, by_name(changes), forgets, state or (lambda world: world)
-        )
+        self._setting = Setting(world, interpreter, always, by_name(changes), forgets, state)
 
     def explore(
         self,

@@ -1,4 +1,4 @@
-"""Processes, each of which runs one program, may die, and may be started again."""
+"""`Process`: one program that runs, may die, and may be started again."""
 
 from __future__ import annotations
 
@@ -6,35 +6,29 @@ from contextvars import Context
 from random import Random
 from typing import Any
 
-from ..._meaning.chains import Ladder
+from ..._meaning.chains import Ladder, Step
 from ..._meaning.defaults import Defaults
 from ..._meaning.runs import ProgramRun
 from ..._meaning.semantics import unrolled
+from ..._meaning.steps import RetryStep
 from ..._words.commands import Interpreter
+from ..._words.rungs import ENDLESS
 from ...durable.journal import Line
 from ...durable.performing import Performer
 from .recording import MemoryJournal
+from .states import frozen, may_change
 from .strands import Strand
 from .surprises import Start
 
 __tracebackhide__ = True
 
-SEED = 7
-"""The seed of random waits, which are the same in each history."""
+SEED = 7  # the seed of random waits, which are the same in each history
 
 NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Process:
-    """A process that runs a program, and can die.
-
-    Attributes:
-        recording: whether it may be started durably.
-        runs: the number of times that it was started anew.
-        died: whether it has died for good.
-        late: the commands of hedges that were given up, which may still be done.
-        performer: the performer that replays the journal, if the process resumed durably.
-    """
+    """A process that runs a program, and can die."""
 
     def __init__(
         self,
@@ -52,11 +46,15 @@ class Process:
         self.how = how
         self.interpreter = interpreter
         self.context = context
-        self.recording = recording
-        self.runs = 0
-        self.died = False
-        self.late: tuple[Any, ...] = ()
-        self.performer: Performer | None = None
+        self.recording = recording  # whether it may be started durably
+        only = program.steps()[0].__class__ if len(program.steps()) == 1 else Step
+        ends = not recording and program._start != ENDLESS
+        # retries: the class of the step of a program that only retries an effect, or `None`
+        self.retries: type | None = only if issubclass(only, RetryStep) and ends else None
+        self.runs = 0  # the number of times that it was started anew
+        self.died = False  # whether it has died for good
+        self.late: tuple[Any, ...] = ()  # commands of hedges given up, which may still be done
+        self.performer: Performer | None = None  # replays the journal of a durable process
         self.journal = MemoryJournal(self.name, now)
         self.root = self.started(now)
 
@@ -90,5 +88,7 @@ class Process:
         self.root = self.started(now)
 
     def state(self, timed: bool) -> tuple[object, ...]:
-        runs = self.runs if self.recording else 0
-        return (self.root.state(timed), self.died, runs)
+        root, failure = self.root, self.root.failure
+        if root.over and not may_change(root.value):  # then it does not matter how it came there
+            return (frozen(root.value), failure and frozen(failure), root.place, self.died)
+        return (root.state(timed), self.died, self.runs if self.recording else 0)
