@@ -16,7 +16,6 @@ from .._limits.nesting import OVER, RUNNING, this_thread
 from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
 from .._meaning.machine import IN_PLACE
-from .._meaning.semantics import guards_of
 from .._running.traces import Performed
 from .._words.commands import Misuse
 from ..schedules.timings import Timing
@@ -170,13 +169,13 @@ class Simulator:
         through = own._defaults.through
         how = Defaults(within=self.within, budget=budget, breaker=breaker, through=through)
         shared = self.retrying(own)
-        if shared is not None and (self.within is None or self.within > 0):
-            passes = (guards_of(how) or ()) if shared.tried.guarded else ()
-            passes += shared.tried.passes
-            if not passes and budget is None and self.within is None:
+        if shared is not None and through is None and (self.within is None or self.within > 0):
+            outer = (breaker,) if breaker is not None and shared.tried.guarded else ()
+            breakers = outer + shared.tried.breakers
+            if not breakers and budget is None and self.within is None:
                 return RetryClient(shared, number)
-            if len({*map(id, passes)}) == len(passes):
-                return GuardedClient(shared, number, budget, self.within, passes)
+            if len({*breakers}) == len(breakers):
+                return GuardedClient(shared, number, budget, self.within, breakers)
         return StreamClient(self.environment, number, own, how, self.timing, self.end)
 
     def retrying(self, program: Ladder) -> Retrying | None:
