@@ -69,9 +69,7 @@ class GuardedClient(RetryClient):
         while index:
             index -= 1
             try:
-                settled(
-                    self._breakers[index], self._passed[index], failure, self._shared.events.now
-                )
+                settled(self._breakers[index], self._passed[index], failure, now)
             except Exception as error:
                 failure = error
         self._passed = ()

@@ -53,7 +53,8 @@ def tried(program: Ladder) -> Tried | None:
     known = step.chosen, tuple(breakers), not isinstance(step.effect, WITHOUT_SERVICE)
     if is_single(effect):
         return Tried(effect, *known, effect)
-    return Tried(effect, *known, *(limited_command(effect) or ()))
+    command, limit = limited_command(effect) or (None, None)
+    return Tried(effect, *known, command, limit)
 
 
 def is_single(effect: Any) -> bool:
