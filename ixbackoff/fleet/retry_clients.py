@@ -60,7 +60,6 @@ class RetryClient(TaskPerformer):
     def ended(self, value: Any, failure: BaseException | None) -> None:
         """End a try: plan the next one after a wait, or end the run."""
         shared = self._shared
-        self._inside = NOT_YET
         if failure is None and self._after is None and self._log is None:
             shared.done(self, value, None)
             return

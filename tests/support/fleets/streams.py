@@ -19,7 +19,8 @@ WAYS = ["retries", "streams"]
 
 def performed_by(way: str) -> AbstractContextManager[object]:
     """Let all clients perform the stream of their program, or retry its effect where they can."""
-    return without_the_short_cut(way == "retries")
+    shortened: AbstractContextManager[object] = without_the_short_cut(way == "retries")
+    return shortened
 
 
 asking = st.one_of(
