@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from inspect import currentframe
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from ixbackoff import N1, Do, Log, NotReady, at, attempt, do
 from ixbackoff._meaning.machine import IN_PLACE
 from ixbackoff.fleet import Outcome, instantly, simulate
+from ixbackoff.fleet.performers import ROOM
 
 from ..support.fleets.scripted import fleet, seen
 from ..support.fleets.streams import WAYS, performed_by
@@ -41,6 +43,24 @@ def test_depth_is_not_limited(way: str, effect: Any) -> None:
     with performed_by(way):
         outcome = fleet(at(N1).retry(effect), [(0.001, 1)], trace=False)
     assert outcome.total(lambda second: second.well) == 1
+
+
+def test_few_generators_are_nested() -> None:
+    depths: list[int] = []
+
+    @attempt
+    def descending(levels: int) -> Do[Ask, None]:
+        frame, depth = currentframe(), 0
+        while frame is not None:
+            depth += frame.f_code.co_name == "descending"
+            frame = frame.f_back
+        depths.append(depth)
+        yield from once()
+        if levels:
+            yield from descending(levels - 1)
+
+    fleet(at(N1).retry(descending(500)), [(0.001, 1)], trace=False)
+    assert 20 < max(depths) <= ROOM + 1
 
 
 def test_many_in_a_row_are_as_one() -> None:
@@ -91,16 +111,18 @@ def test_a_program_runs_in_a_handler_of_a_simulation() -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_runs_in_place_is_closed_innermost_first(way: str) -> None:
-    ended: list[int] = []
+    seen_exceptions: list[tuple[int, type[BaseException]]] = []
 
     @attempt
     def careful(level: int) -> Do[Ask, int]:
         try:
             return (yield from careful(level - 1)) if level else (yield from Ask("a"))
+        except BaseException as error:
+            seen_exceptions.append((level, type(error)))
+            raise
         finally:
-            ended.append(level)
             yield from Ask("in vain")
 
     with performed_by(way):
         fleet(at(N1).retry(careful(3)), [(50.0, 1)], seconds=10)
-    assert ended == [0, 1, 2, 3]
+    assert seen_exceptions == [(level, GeneratorExit) for level in range(4)]
