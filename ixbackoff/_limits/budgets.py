@@ -144,7 +144,7 @@ class RetryBudget:
         with self._lock:
             self._rule.advance(now)
             self._rule.begin()
-        return Account(self, now)
+        return Account(self)
 
     def __repr__(self) -> str:
         return f"<RetryBudget: {self.left:.13g} {self._rule}>"
@@ -154,10 +154,9 @@ class RetryBudget:
 class Account:
     """The account of one run with a budget; a closed one can serve another run if not `timed`."""
 
-    __slots__ = ("_lock", "_now", "_paid", "_rule", "counted")
+    __slots__ = ("_lock", "_paid", "_rule", "counted")
 
-    def __init__(self, budget: RetryBudget, now: float) -> None:
-        self._now = now  # the time of its last use
+    def __init__(self, budget: RetryBudget) -> None:
         self._rule = budget._rule
         self._lock = budget._lock
         self._paid: int | None = None
@@ -165,7 +164,7 @@ class Account:
 
     def afford(self, failure: Exception, now: float) -> bool:
         """Take the cost of a retry after `failure`; return `False` if too little is left."""
-        rule, self._now = self._rule, now
+        rule = self._rule
         with self._lock:
             rule.advance(now)
             paid = rule.pay(failure)
@@ -175,7 +174,7 @@ class Account:
         self._paid = paid
         return True
 
-    def close(self, failure: BaseException | None) -> None:
+    def close(self, failure: BaseException | None, now: float) -> None:
         """Count the end of the program: a success (`None`), a failure, or a cancellation."""
         paid, counted = self._paid, self.counted
         self._paid, self.counted = None, False
@@ -183,7 +182,7 @@ class Account:
             return
         with self._lock:
             if self._rule.timed:
-                self._rule.advance(self._now)
+                self._rule.advance(now)
             if failure is None:
                 self._rule.succeed(paid)
             else:
@@ -205,8 +204,10 @@ def budgeted(stream: Stream, budget: RetryBudget) -> Stream:
         return None
 
     def paid(wait: Any) -> Stream:
+        nonlocal now
         try:
-            now = (yield CLOCK) if budget.timed else 0.0
+            if budget.timed:
+                now = yield CLOCK
             if not account.afford(wait.failure, now):
                 add_note(wait.failure, REFUSED)
                 wait.refuse("budget empty")
@@ -220,9 +221,9 @@ def budgeted(stream: Stream, budget: RetryBudget) -> Stream:
     try:
         answer = yield from passed_on(stream, instead)
     except BaseException as error:
-        account.close(error)
+        account.close(error, now)
         raise
-    account.close(None)
+    account.close(None, now)
     return answer
 
 

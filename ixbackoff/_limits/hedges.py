@@ -94,7 +94,7 @@ class Hedge:
         with self._lock:
             if self._tokens - self._lost < 1.0 or now < self._opens:
                 return False
-            if self._budget and not Account(self._budget, now).afford(TimeoutError(), now):
+            if self._budget and not Account(self._budget).afford(TimeoutError(), now):
                 return False
             self._tokens -= 1.0
             self._copies += 1

@@ -34,6 +34,7 @@ class GuardedClient(RetryClient):
         super().__init__(shared, number)
         self._timed = budget if budget is not None and budget.timed else None
         self._account = None if budget is None or budget.timed else budget.open(0.0)
+        self._read = 0.0  # when a budget with a clock was last used
         self._within = within
         self._limit: Limit | None = None  # of the current run
         self._breakers = breakers
@@ -48,7 +49,7 @@ class GuardedClient(RetryClient):
             if self._within is not None:
                 self._limit = Limit(now, self._within, whole=True)
             if self._timed is not None:
-                self._account = self._timed.open(now)
+                self._account, self._read = self._timed.open(now), now
         if self._breakers:
             try:
                 for breaker in self._breakers:
@@ -88,14 +89,16 @@ class GuardedClient(RetryClient):
         late = "" if limit is None else late_wait(seconds, limit.deadline - now, limit.seconds)
         if late:
             self.refusal = "no time left", f"{NOT_AGAIN} {late}"
-        elif self._account is not None and not self._account.afford(failure, now):
-            self.refusal = "budget empty", REFUSED
+        elif self._account is not None:
+            self._read = now if self._timed is not None else 0.0
+            if not self._account.afford(failure, self._read):
+                self.refusal = "budget empty", REFUSED
         return seconds if self.refusal is None else None
 
     def close_account(self, failure: BaseException | None) -> None:
         """Count the end of a run in its budget."""
         if self._account is not None:
-            self._account.close(failure)
+            self._account.close(failure, self._read)
 
     def close(self) -> None:
         super().close()
