@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from subprocess import run
+from subprocess import DEVNULL, run
 from tempfile import TemporaryDirectory
 from time import perf_counter, perf_counter_ns, process_time
 from typing import Any, NamedTuple
@@ -33,6 +33,7 @@ from ixbackoff import (
     attempt,
 )
 from ixbackoff.durable import Engine, durable
+from ixbackoff.durable.dbosinternals import tables_of
 from tests.support.servers.postgresql import running
 
 from .measuring import Target
@@ -40,6 +41,7 @@ from .measuring import Target
 COMMANDS = 200
 ROUNDS = 15
 MANY = 10_000
+DONE = 100_000
 TOGETHER = 500
 CONCURRENCY = 100
 """How many of many runs are performed at the same time until they are parked."""
@@ -48,6 +50,8 @@ LATER = 30.0
 NEVER = 1e6
 """Seconds until runs are due that only have to be there."""
 POLL = 0.05
+KEY = "workflow_uuid"
+TABLES = ("workflow_status", "workflow_input", "workflow_output", "operation_outputs")
 DATABASES = ("SQLite", "PostgreSQL")
 
 
@@ -247,7 +251,51 @@ def work(database: str) -> list[float]:
         return [taken, resident()]
 
 
-PARTS = {part.__name__: part for part in (start, wake, work)}
+def finish(database: str) -> list[float]:
+    """Finish a run, and copy its rows many times; return the seconds of a copy."""
+    with Engine(Knocked(-1.0).interpreter, knock, database=database) as engine:
+        engine.start_with_id("done", knock, 0).result()
+        schema = "" if engine.store.sqlite else "dbos."
+        begun = perf_counter()
+        with engine.store.engine().begin() as connection:
+            for table in tables_of(engine.store._client):
+                names = [column.name for column in table.columns]
+                if table.name not in TABLES:
+                    continue
+                copied = [f"{name} || '-' || n" if name == KEY else name for name in names]
+                connection.execute(
+                    sqlalchemy.text(
+                        f"insert into {schema}{table.name} ({', '.join(names)}) "  # noqa: S608
+                        "with recursive numbers(n) as "
+                        "(select 1 union all select n + 1 from numbers where n < :number) "
+                        f"select {', '.join(copied)} from {schema}{table.name}, numbers "
+                        f"where {KEY} = 'done'"
+                    ),
+                    {"number": DONE},
+                )
+        return [(perf_counter() - begun) / DONE]
+
+
+def ask_for(database: str) -> list[float]:
+    """Return the seconds of `runs`, and of a `result`, in a process without a worker."""
+    with Engine(Knocked(-1.0).interpreter, knock, database=database, worker=False) as engine:
+        begun = perf_counter()
+        assert len(engine.runs()) == 20
+        listed = perf_counter()
+        engine.run(f"done-{DONE // 2}").result()
+        return [listed - begun, perf_counter() - listed]
+
+
+def command(database: str) -> list[float]:
+    """Return the seconds of the command line."""
+    begun = perf_counter()
+    main = "import sys; from ixbackoff.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    words = ["durable", "--database", database, "runs"]
+    run([sys.executable, "-c", main, *words], check=True, stdout=DEVNULL)  # noqa: S603
+    return [perf_counter() - begun]
+
+
+PARTS = {part.__name__: part for part in (start, wake, work, finish, ask_for, command)}
 
 
 def apart(part: Callable[[str], list[float]], database: str) -> list[float]:
@@ -285,6 +333,7 @@ def waiting(name: str, fresh: Callable[[], str]) -> Iterator[Target]:
         False,
         "",
     )
+    yield from crowded(name, full, nothing)
     yield Target(
         f"{TOGETHER} parked runs due at once, s until all are awake, {name}",
         last,
@@ -292,6 +341,22 @@ def waiting(name: str, fresh: Callable[[], str]) -> Iterator[Target]:
         False,
         f"median {middle:.1f} s; {cpu:.1f} CPU s from their beginning",
     )
+
+
+def crowded(name: str, database: str, nothing: float) -> Iterator[Target]:
+    """Measure with many finished runs, too."""
+    apart(finish, database)
+    taken, memory = apart(work, database)
+    listed, found = apart(ask_for, database)
+    (shown,) = apart(command, database)
+    among = f"among {DONE} finished runs and {MANY} parked ones"
+    yield Target(
+        f"a worker {among}, MB above one with none, {name}", memory - nothing, 100, False, ""
+    )
+    yield Target(f"a worker {among}, s until a new run is performed, {name}", taken, 2, False, "")
+    yield Target(f"engine.runs() {among}, s, {name}", listed, 0.5, False, "")
+    yield Target(f"the command runs {among}, s, {name}", shown, 3, False, "with its start")
+    yield Target(f"result by another process {among}, s, {name}", found, 0.1, False, "")
 
 
 @contextmanager

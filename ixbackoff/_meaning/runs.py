@@ -82,6 +82,7 @@ class ProgramRun(Run):
         ons: the `on`s in force, innermost last; `None` if there is no journal for them.
         kept: the answers that the next try of the current retry step reuses; `None` outside of a
             retry step, or if there is no journal.
+        retries_begin: called when a retry step begins, if there is a journal, which may skip waits.
         top: the rung where the program starts.
         rung: the current rung, or an upper bound of it.
         sure: whether `rung` is exact.
@@ -119,6 +120,7 @@ class ProgramRun(Run):
     logger: Logger | None = None
     ons: list[Predicate] | None = None
     kept: Sequence[object] | None = None
+    retries_begin: Callable[[], None] | None = None
     _inside: InAttempt | None = None
 
     def __init__(self, program: Chain, timing: Timing, chance: Chance | None = None) -> None:

@@ -515,11 +515,13 @@ def retried(
     failure: Exception | None = None
     wait: Delay | None = None
     yes: Any = True
-    k = run.top - run.rung
     ons = run.ons
     if ons is not None:
         ons.append(chosen)
         run.kept = log
+        if run.retries_begin is not None:
+            run.retries_begin()
+    k = run.top - run.rung if run.rung < ENDLESS else run.wait_count
     try:
         while True:
             number = run.rung if run.rung < ENDLESS else run.number

@@ -72,6 +72,7 @@ class SegmentJournal:
     """
 
     def __init__(self, host: RunHost, start: NewRun, number: int, held: Held) -> None:
+        self.checkpoint = start.checkpoint
         self.host = host
         self.held = held
         self.run = start.run
@@ -91,12 +92,15 @@ class SegmentJournal:
 
     def load(self) -> None:
         """Read the journal; if it is empty, record the start of the run."""
-        ids = [segment_id(self.run, segment) for segment in range(self.number + 1)]
+        earlier = range(self.number) if self.checkpoint is None else self.checkpoint.segments
+        ids = {segment_id(self.run, segment): segment for segment in (*earlier, self.number)}
         steps: list[tuple[int, Entry | None]] = []
-        for steps in self.insist(partial(self.host.store.steps_of, ids)).values():
+        for segment, steps in self.insist(partial(self.host.store.steps_of, [*ids])).items():
             self.before = frozenset(self.entries)
             found = [self.opened(entry) for _, entry in steps if entry is not None]
-            self.entries |= {entry["at"]: entry for entry in found}
+            self.entries |= {entry["at"]: entry | {"in": ids[segment]} for entry in found}
+        if self.checkpoint is not None:
+            self.before |= {self.checkpoint.place}
         for _ in range(max((step for step, _ in steps), default=0)):
             DBOS.reserve_step()
         self.resumed = BEGIN in self.entries
@@ -162,7 +166,7 @@ class SegmentJournal:
                 raise self.taken_away() from None
 
         kept = insist(self.run, recorded, self.held.over, once.is_of_database)
-        entry = self.entries[place] = self.opened(kept)
+        entry = self.entries[place] = self.opened(kept) | {"in": self.number}
         return entry
 
     async def keep_async(self, place: str, kind: str, make: MakeAsync) -> Entry:
@@ -176,7 +180,7 @@ class SegmentJournal:
                 raise await asyncio.to_thread(self.taken_away) from None
 
         kept = await insist_async(self.run, recorded, once.is_of_database)
-        entry = self.entries[place] = self.opened(kept)
+        entry = self.entries[place] = self.opened(kept) | {"in": self.number}
         return entry
 
     def opened(self, entry: Entry) -> Entry:

@@ -107,9 +107,9 @@ class WorkflowHandle(Generic[A]):
 
 
 class Engine(Generic[E]):
-    """An engine that runs workflows so that the runs survive their process.
+    """An engine that runs workflows, and continues their runs after a crash.
 
-    After a crash a run continues where it was: an answered command is not performed again, and a
+    A run continues where it was: an answered command is not performed again, and a
     wait takes only its remaining seconds. At most one engine performs runs in a process, and at
     most one on a file of SQLite.
 
@@ -132,10 +132,10 @@ class Engine(Generic[E]):
         database: the URL of the database that stores the runs.
         concurrency: the greatest number of runs of one workflow that this engine performs
             concurrently, without parked runs; by default there is no limit.
-        hold: the longest wait, in seconds, that is not parked. A run whose wait is parked takes no
-            memory.
+        hold: the seconds of the longest wait that a run spends in memory; in a longer one it is
+            parked, which takes no memory.
         worker: whether to perform runs; `False` for a process that only starts them.
-        keep: the time for which runs that have ended are kept; by default until they are forgotten.
+        keep: how long a run is kept after its end; by default until it is forgotten.
         seal: a function that encrypts bytes, and one that decrypts them. Arguments, commands,
             answers and failures pass through them on their way to the database and back.
 
@@ -224,7 +224,7 @@ class Engine(Generic[E]):
             Unrecordable: an argument cannot be recorded.
         """
         start = self._new_run(id, workflow, args, kwargs)
-        self.store.enqueue(start)
+        self.store.enqueue_all([start])
         return self._handles([start])[0]
 
     def start_many(
@@ -243,7 +243,7 @@ class Engine(Generic[E]):
         return self._handles(starts)
 
     def run(self, id: str) -> WorkflowHandle[Any]:  # noqa: A002
-        """Return the run with an id, whichever process started or performs it.
+        """Return a handle on the run with this id, whichever process has started it.
 
         Raises:
             LookupError: there is no such run.
@@ -312,7 +312,7 @@ class Engine(Generic[E]):
         return False, None
 
     def wait_for_an_end(self) -> None:
-        """Wait until a run of this process ends, but at most until the next query is due."""
+        """Wait until a run of this process ends, for at most a tenth of a second."""
         with self._ended:
             self._ended.wait(POLL)
 

@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
+from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from .._meaning.replay import Diverged
@@ -13,6 +14,7 @@ from .._running.together import branches
 from .._words.commands import Command, Stream
 from .._words.failures import Predicate
 from .._words.reasons import Reason
+from .._words.rungs import DEEPEST, ENDLESS
 from .._words.vocabulary import CLOCK, Delay, Passage, Refused, Together, stands
 from .digests import DIGITS, CommandDigest, digest_of
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from .._meaning.runs import ProgramRun
 
 __tracebackhide__ = True
+
+ENDLESS_RETRY = CommandDigest("", "", "the tries of a retry step")
 
 A = TypeVar("A")
 
@@ -36,6 +40,7 @@ Entry: TypeAlias = dict[str, Any]
   concurrent effect had failed.
 - `v`, `on`: the verdict on the failure as it was raised, with the name of its class; and whether
   each of `Line.ons`, the innermost first, chooses it. `None` if that raised an exception.
+- `in`: the number of its segment; added when it is read.
 - `seconds`, `due`, `parks`, `boot`, `boot_due`: the length of a wait; its end, in seconds since the
   epoch; whether it is parked; the id of the boot, and the end on the boot clock.
 """
@@ -83,10 +88,36 @@ class RunLost(RunReleased):
     """The process has lost the run: to another one, by a pause, or because the engine ends."""
 
 
+class Checkpoint(NamedTuple):
+    """What a run at `FOREVER` needs to continue after a parked wait without replaying its tries.
+
+    Attributes:
+        first: the index of the first command of the retry step.
+        place: the place of the wait.
+        tries, waits, seconds: the numbers of tries and waits so far, and the seconds of the waits.
+        shortest: the seconds of this wait.
+        kept: the places of the answers that the step keeps.
+        segments: the earlier segments with these answers, and with the commands before the step.
+        wait: the times in the entry of this wait.
+    """
+
+    first: int
+    place: str
+    origin: str
+    tries: int
+    waits: int
+    seconds: float
+    shortest: float
+    kept: list[str]
+    segments: list[int]
+    wait: Entry
+
+
 class Parked(RunReleased):
     """A wait so long that no process holds the run during it; `seconds` remain of it."""
 
     reason: Reason = "parked"
+    checkpoint: Checkpoint | None = None
 
     def __init__(self, seconds: float) -> None:
         super().__init__(seconds)
@@ -108,12 +139,14 @@ class Journal(Protocol):
         seed: the seed of the run: each start of a run, even with the same id, has its own.
         resumed: whether an earlier process began the run.
         began: the start of the run, in seconds since the epoch.
+        checkpoint: the parked wait after which the run continues, if its journal is long.
     """
 
     run: str
     seed: int
     resumed: bool
     began: float
+    checkpoint: Checkpoint | None
 
     @property
     def closing(self) -> bool:
@@ -173,10 +206,14 @@ class Line:
         origin: the `origin` of the `all_of` around an effect.
 
     Attributes:
+        checkpoint: where the endless retry step continues, until it begins.
+        began: the index at which the last retry step began.
+        again_at: the places of the kept answers that the first try after a checkpoint reads again.
         run: the run of the program; `None` in an effect.
         digest: that of the current command.
         origin: the place where the current retry step began, or the current place outside of one.
         tried: the digests of the commands of the current try, the current one included.
+        places: their places.
         ons: the `on`s that may be asked of a failure of the current command, innermost last.
         times: the times that deadlines have read since the previous command.
         refused: the number of waits that the budget has refused since the previous command.
@@ -192,10 +229,14 @@ class Line:
         self.path = path
         self.again = again
         self.origin = origin
+        self.checkpoint: Checkpoint | None = None
+        self.began = 0
+        self.again_at: list[str] = []
         self.run: ProgramRun | None = None
         self.index = 0
         self.digest = CommandDigest("", "", "")
         self.tried: list[str] = []
+        self.places: list[str] = []
         self._kept: Sequence[object] | None = None
         self._retries = 0
         self.ons: list[Predicate] = []
@@ -207,11 +248,42 @@ class Line:
 
     @property
     def place(self) -> str:
-        return f"{self.path}{self.index}"
+        return self.again_at[0] if self.again_at else f"{self.path}{self.index}"
 
     def follow(self, run: ProgramRun) -> None:
         """Let this be the line of a run that is about to begin."""
         self.run, run.ons = run, self.ons
+
+    def begin_retries(self) -> None:
+        """Note where a retry step begins; let an endless one continue at the checkpoint."""
+        self.began, before, run = self.index, self.checkpoint, self.run
+        if before is None or run is None or (run.rung, self.index) != (ENDLESS, before.first):
+            return
+        self.checkpoint, self.again_at = None, list(before.kept)
+        self.index, self.origin, self.times = int(before.place) + 1, before.origin, []
+        self.tried, self.places, self._kept = [], [], run.kept
+        run.tries, run.wait_count, run.wait_seconds = before.tries, before.waits, before.seconds
+        run.shortest, run.retries = before.shortest, before.waits
+        self._retries = run.retries
+        if run.mark is not None:
+            run.mark[1] = run.retries
+        run.chance = Random(f"{self.journal.seed} {before.waits}")  # noqa: S311
+        waits = run.begin()
+        for k in range(DEEPEST):
+            waits(k)
+
+    def parked_at(self, wait: Entry) -> Checkpoint | None:
+        """Return the checkpoint after the current wait; `None` while the journal is short."""
+        run = self.run
+        if run is None or run.rung != ENDLESS or run.wait_count < DEEPEST:
+            return None
+        kept = self.places[: len(run.kept or ())]
+        found_in = {(self.journal.known(place) or {}).get("in", 0) for place in kept}
+        return Checkpoint(
+            *(self.began, self.place, self.origin, run.tries, run.wait_count + 1),
+            *(run.wait_seconds + run.shortest, run.shortest, kept, sorted({0} | found_in)),
+            {name: wait[name] for name in ("seconds", "due", "parks", "boot", "boot_due")},
+        )
 
     def identify(self, command: Command[Any]) -> None:
         """Make `command` the current one: digest it, and count it in its try."""
@@ -223,11 +295,12 @@ class Line:
         run = self.run
         if run is not None:
             if run.kept is None or run.kept is not self._kept:
-                self.origin, self.tried = self.place, []
+                self.origin, self.tried, self.places = self.place, [], []
             elif run.retries != self._retries:
-                del self.tried[len(run.kept) :]
+                del self.tried[len(run.kept) :], self.places[len(run.kept) :]
             self._kept, self._retries = run.kept, run.retries
         self.tried.append(self.digest.digest)
+        self.places.append(self.place)
 
     @property
     def first_try(self) -> str:
@@ -255,18 +328,24 @@ class Line:
         return CurrentCommand(f"{run}:{key}", again, f"{run}:{self.place}")
 
     def next(self) -> None:
+        self.gates = 0
+        if self.again_at:
+            del self.again_at[0]
+            return
         self.index += 1
         self.times = []
-        self.refused = self.gates = 0
+        self.refused = 0
 
     def clock(self) -> float:
         """Return the time for a deadline: the recorded time if an earlier process has read it."""
-        entry = self.journal.known(self.place)
+        if self.again_at and self.times:
+            return self.times[-1]
+        place, number = f"{self.path}{self.index}", len(self.times)
+        entry = self.journal.known(place)
         known: list[float] = [] if entry is None else entry["t"]
-        number = len(self.times)
         if number < len(known):
             now = known[number]
-        elif self.place == "0" and not number:
+        elif place == "0" and not number:
             now = self.journal.began
         else:
             now = self.journal.now()
@@ -284,9 +363,11 @@ class Line:
             outcome["g"] = self.gates
         return {"at": self.place, "c": [*self.digest], "t": self.times, **refused, **outcome}
 
-    def diverged(self, entry: Entry) -> Diverged | None:
+    def diverged(self, entry: Entry | None) -> Diverged | None:
         """Return an error if the program issues another command than the recorded one."""
-        theirs = CommandDigest(*entry["c"])
+        if entry is None and self.checkpoint is None:
+            return None
+        theirs = CommandDigest(*entry["c"]) if entry is not None else ENDLESS_RETRY
         if theirs[:2] == self.digest[:2]:
             return None
         return Diverged(

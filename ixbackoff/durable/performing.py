@@ -59,6 +59,7 @@ from .journal import (
     Line,
     Make,
     MakeAsync,
+    Parked,
     RunLost,
     RunReleased,
     after,
@@ -79,12 +80,19 @@ async def run_durably(
         RunReleased: this process no longer has the run.
         Cancelled: the run was cancelled, and has cleaned up.
     """
+    again, checkpoint = journal.resumed, journal.checkpoint
+    if checkpoint is not None:
+        again = journal.known(after(checkpoint.place)) is not None
+        if not again:
+            await journal.wait(checkpoint.place, checkpoint.wait)
     run = ProgramRun(program, how.schedule, Random(journal.seed))  # noqa: S311
     run._id = journal.run
     account = None if how.budget is None else how.budget.open(time.monotonic())
     performer = Performer(journal, interpreter, account)
-    line = Line(journal, again=journal.resumed)
+    line = Line(journal, again=again)
+    line.checkpoint = checkpoint
     line.follow(run)
+    run.retries_begin = line.begin_retries
     stream = unrolled(program, Defaults(within=how.within, through=how.through), run=run)
     observed = watched(performer.replayed(stream, line), run)
     try:
@@ -95,6 +103,8 @@ async def run_durably(
         if account is not None:
             account.close(failure, time.monotonic())
         raise
+    finally:
+        run.retries_begin = None  # break the cycle of run and line
     if account is not None:
         account.close(None, time.monotonic())
     return answer
@@ -174,12 +184,12 @@ class Performer:
                 line.identify(command)
                 aborted, standing = line.aborted, stands(command)
                 try:
+                    self.over = self.over or line.diverged(entry)
+                    if self.over is not None:
+                        raise self.over
                     if entry is None:
                         answer = yield command
                     else:
-                        self.over = self.over or line.diverged(entry)
-                        if self.over is not None:
-                            raise self.over
                         if command.__class__ is not Delay:
                             answer, failure = self.read(entry, line)
                         elif self.journal.known(after(line.place)) is None:
@@ -349,7 +359,11 @@ class Performer:
                 log(wait, self.logger)
         if self.account is not None:
             self.account.counted = wait.failure is not None
-        await self.journal.wait(line.place, entry)
+        try:
+            await self.journal.wait(line.place, entry)
+        except Parked as parked:
+            parked.checkpoint = line.parked_at(entry)
+            raise
         if self.account is not None:
             self.account.counted = False
 

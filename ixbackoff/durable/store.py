@@ -41,9 +41,10 @@ from .dbosinternals import (
     tables_of,
     workflow_table,
 )
-from .journal import Entry
-from .milliseconds import add_unixepoch
+from .journal import Checkpoint, Entry
+from .old_sqlite import add_unixepoch
 from .outages import in_words
+from .serverpool import server_engine
 from .trusted import check_owner_of, check_rows, check_schema
 
 LOGGER = getLogger("ixbackoff")
@@ -58,12 +59,14 @@ SEPARATOR = "#"
 
 BATCH = 500  # keys in one query
 LONGEST_ID = 200  # characters
-IDLE = 5.0  # seconds for which a frozen process can lock rows
+CONNECTIONS_TO_FILE = 3  # SQLite makes colliding writers sleep: let them wait for a connection
 ACTIVE = ["PENDING", "ENQUEUED", "DELAYED"]
 CANCELLED = "cancelled"
 """The attribute of a run that was cancelled; a paused run does not have it."""
 RESUMES = "resumes"
 """The attribute of a paused run that was resumed, and waits until its worker has released it."""
+WAITS = "waits"
+"""The attribute of a segment that begins at a checkpoint: the number of the waits before it."""
 QUEUE = "ixbackoff:"
 """The beginning of the names of queues."""
 
@@ -82,6 +85,7 @@ class NewRun(NamedTuple):
     workflow: str
     given: dict[str, JSON]
     run: str
+    checkpoint: Checkpoint | None = None
 
 
 class RunFailed(Exception):
@@ -114,9 +118,10 @@ class Store:
             check_owner_of(file_of(database))
         self._client = DBOSClient(
             system_database_url=database,
+            system_database_engine=None if self.sqlite else server_engine(database),
             serializer=SERIALIZER(),
             application_name=APPLICATION,
-            sys_db_idle_transaction_timeout_sec=IDLE,
+            system_database_pool_size=CONNECTIONS_TO_FILE,
             lazy=True,
         )
         event.listen(self.engine(), "connect", add_unixepoch)
@@ -165,6 +170,7 @@ class Store:
     def close(self) -> None:
         stop_reconnecting(self._client)
         self._client.destroy()
+        self.engine().dispose()
 
     def register(
         self, workflow: str, concurrency: int | None, poll: float, rate: tuple[int, float] | None
@@ -178,10 +184,6 @@ class Store:
             on_conflict="always_update",
         )
 
-    def enqueue(self, start: NewRun) -> None:
-        """Enqueue a new run, unless a run with its id exists."""
-        self._client.enqueue(options_of(start, 0), *start, 0)
-
     def park(self, start: NewRun, segment: int, due: float, owner: str) -> None:
         """Enqueue the segment after `segment`, to begin when it is `due` by the shared clock.
 
@@ -194,15 +196,17 @@ class Store:
             after = segment_id(start.run, segment + 1)
             following = options_of(start, segment + 1)
             following["delay_seconds"] = 0.0  # by the clock of this machine
-            self._client.enqueue_in_transaction(connection, following, *start, segment + 1)
+            given = *start[:3], segment + 1, start.checkpoint
+            self._client.enqueue_in_transaction(connection, following, *given)
             rows = workflow_table(self._client)
             change = sqlalchemy.update(rows).values(delay_until_epoch_ms=int(due * 1000))
             connection.execute(change.where(rows.c.workflow_uuid == after))
 
     def enqueue_all(self, starts: Iterable[NewRun]) -> None:
+        """Enqueue new runs, except those whose ids exist."""
         with self.engine().begin() as connection:
             for start in starts:
-                self._client.enqueue_in_transaction(connection, options_of(start, 0), *start, 0)
+                self._client.enqueue_in_transaction(connection, options_of(start, 0), *start[:3], 0)
 
     def engine(self) -> sqlalchemy.Engine:
         return connections(self._client)
@@ -275,6 +279,15 @@ class Store:
             low, step = (low + step, 2 * step) if found else (low, step // 2)
         segments = self.segments(run, low)
         return segments[-1] if segments else None
+
+    def newest_segments(self, run: str) -> list[WorkflowStatus]:
+        """Return the segments of a run; after a checkpoint only the first one and the last two."""
+        last = self.last(run)
+        if last is None or not waits_before(last):
+            return self.segments(run)
+        first = self._client.list_workflows(workflow_ids=[run], load_input=False)
+        number = int(last.workflow_id.partition(SEPARATOR)[2])
+        return first + self.segments(run, number - 1)
 
     def can_continue(self, run: str) -> bool:
         """Return whether a run has not ended, or can be resumed."""
@@ -497,13 +510,14 @@ def owner_of(run: str, segment: int) -> str:
 
 
 def options_of(start: NewRun, segment: int) -> EnqueueOptions:
+    waits = 0 if start.checkpoint is None else start.checkpoint.waits
     return {
         "workflow_name": DBOS_NAME,
         "queue_name": queue_of(start.workflow),
         "workflow_id": segment_id(start.run, segment),
         "app_version": VERSION,
         "serialization_type": WorkflowSerializationFormat.PORTABLE,
-        "attributes": {"workflow": start.workflow, "run": start.run},
+        "attributes": {"workflow": start.workflow, "run": start.run, WAITS: waits},
     }
 
 
@@ -554,6 +568,11 @@ def is_cancelled(status: WorkflowStatus) -> bool:
 def is_resumed(status: WorkflowStatus) -> bool:
     """Return whether a paused run was resumed, and waits until its worker has released it."""
     return bool((status.attributes or {}).get(RESUMES))
+
+
+def waits_before(status: WorkflowStatus) -> int:
+    """Return the number of the waits before a segment that begins at a checkpoint, and else 0."""
+    return int((status.attributes or {}).get(WAITS, 0))
 
 
 def file_of(database: str) -> str:

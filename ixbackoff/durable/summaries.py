@@ -18,13 +18,14 @@ from .store import (
     is_resumed,
     is_stuck,
     kind_of,
+    waits_before,
 )
 
 OVER = {"SUCCESS": "done", "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "abandoned"}
 
 
 class RunSummary(NamedTuple):
-    """The summary of one run, as `Engine.runs` has it.
+    """The summary of a run, as `Engine.runs` returns it.
 
     >>> from ixbackoff.durable import RunSummary
     >>> RunSummary("order-1", "order", 0.0, "", 3, 0, "waiting until 12:00").rung
@@ -35,7 +36,7 @@ class RunSummary(NamedTuple):
         worker: the worker that had it last.
         rung: the number of waits that are left; `None` before the first wait.
         wait_count: the number of waits that it has begun.
-        state: its current activity, or its end, in words.
+        state: what it is doing, or how it ended.
     """
 
     run: str
@@ -63,11 +64,16 @@ class RecordedCommand(NamedTuple):
 
 def summary_of(store: Store, run: str) -> RunSummary | None:
     """Summarize a run; return `None` if there is no such run."""
-    segments = store.segments(run)
+    segments = store.newest_segments(run)
     if not segments:
         return None
-    entries = entries_of(store, segments)
+    before = waits_before(segments[-1])
+    entries = entries_of(store, segments[1:] if before else segments)
     waits = [entry for entry in entries.values() if "seconds" in entry]
+    count = len(waits)
+    if before:
+        last_entries = entries_of(store, segments[-1:]).values()
+        count = before + sum("seconds" in entry for entry in last_entries)
     rung = int(waits[-1]["c"][1].rpartition(" ")[2]) if waits else None
     if rung is not None and after(waits[-1]["at"]) in entries:
         rung -= 1
@@ -75,7 +81,7 @@ def summary_of(store: Store, run: str) -> RunSummary | None:
     workflow = (last.attributes or {}).get("workflow", "?")
     began = (segments[0].created_at or 0) / 1000
     state = state_of(last, list(entries.values()))
-    return RunSummary(run, workflow, began, last.executor_id or "-", rung, len(waits), state)
+    return RunSummary(run, workflow, began, last.executor_id or "-", rung, count, state)
 
 
 def summaries(store: Store, limit: int) -> list[RunSummary]:

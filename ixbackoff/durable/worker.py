@@ -24,15 +24,13 @@ from .._words.commands import Misuse
 from .codec import JSON, decode, encode, encode_failure, shown
 from .dbosinternals import launch, stop_queues, stop_reconnecting
 from .dbosjournal import Held, SegmentJournal
-from .journal import Cancelled, Parked, RunLost
-from .milliseconds import add_unixepoch
+from .journal import Cancelled, Checkpoint, Parked, RunLost
 from .outages import in_words, insist_in_thread
 from .performing import is_mistake, run_durably
 from .runlocks import RunLocks
 from .store import (
     APPLICATION,
     DBOS_NAME,
-    IDLE,
     SERIALIZER,
     VERSION,
     NewRun,
@@ -54,8 +52,6 @@ DBOS_LOGGER = getLogger("dbos")
 POLL = 0.1  # seconds between two queries of a queue, or of a run whose result is awaited
 REJOIN = 1.0  # seconds between two attempts to get a new lock
 THREADS = 64  # handlers that run concurrently
-CONNECTIONS = 20
-CONNECTIONS_TO_FILE = 3  # SQLite makes colliding writers sleep: let them wait for a connection
 HEAD_START = 2.0  # seconds by which a segment is due early: DBOS looks once a second
 STOPPING = 5.0  # seconds in which the threads that take runs from queues have to end
 WORKERS: list[Worker] = []
@@ -145,24 +141,24 @@ class Worker:
         self.dbos = DBOS(
             config={
                 "name": APPLICATION,
-                "system_database_url": self.store.database,
+                "system_database_engine": self.store.engine(),
                 "application_version": VERSION,
                 "executor_id": self.lock.id,
                 "serializer": SERIALIZER(),
-                "db_engine_kwargs": {"pool_events": [(add_unixepoch, "connect")]},
-                "sys_db_pool_size": CONNECTIONS_TO_FILE if self.store.sqlite else CONNECTIONS,
                 "notification_listener_polling_interval_sec": POLL,
-                "sys_db_idle_transaction_timeout_sec": IDLE,
                 "use_listen_notify": self.store.sqlite,  # PostgreSQL: one more connection
                 "log_level": "CRITICAL",  # below it DBOS logs a traceback for each failed run
             }
         )
 
-        held = Held(self.lock, self.generation, self.over)  # a run may arrive late from a queue
+        held = Held(self.lock, self.generation, self.over)  # those of now, should a run come later
 
-        async def body(workflow: str, given: dict[str, Any], run: str, segment: int) -> Any:
+        async def body(
+            workflow: str, given: dict[str, Any], run: str, segment: int, at: Any = None
+        ) -> Any:
+            start = NewRun(workflow, given, run, None if at is None else Checkpoint(*at))
             async with self.run_locks.of(run):
-                return await self.performed(NewRun(workflow, given, run), segment, held)
+                return await self.performed(start, segment, held)
 
         DBOS.workflow(
             name=DBOS_NAME,
@@ -298,6 +294,7 @@ class Worker:
         """
         left = parked.left()
         early = min(HEAD_START, left / 10) if self.concurrency is None else 0.0
+        start = start._replace(checkpoint=parked.checkpoint)
         self.store.park(start, segment, self.lock.now() + left - early, owner)
 
     @contextmanager

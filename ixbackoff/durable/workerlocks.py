@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from io import TextIOWrapper
 from logging import getLogger
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import TypeAlias
 from uuid import uuid4
 
@@ -36,7 +36,6 @@ SURE = 1.2  # seconds for which a check holds; less than any round
 ROUND = 2.0  # seconds between two checks of the other workers
 SPREAD = 0.2  # the share by which a round may be shorter or longer, so that workers drift apart
 KEEPALIVE = ("tcp_keepalives_idle=5", "tcp_keepalives_interval=2", "tcp_keepalives_count=3")
-DRIVER = "postgresql+psycopg"
 
 HELD: set[TextIOWrapper] = set()
 """The lock files that this process holds."""
@@ -104,6 +103,7 @@ class ServerLock:
         self.id = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
         self._store = store
         self._stopped = Event()
+        self._working = Lock()
         self._free: set[str] = set()
         self._engine = store.engine()
         self._clock = DatabaseClock(self._time)
@@ -168,7 +168,8 @@ class ServerLock:
     def _repeat(self, work: Callable[[], None], pause: Callable[[], float]) -> None:
         while not self._stopped.wait(pause()):
             try:
-                work()
+                with self._working:  # or each could hold a connection, and wait for another one
+                    work()
             except Exception as error:
                 LOGGER.warning("worker %s cannot check the other workers: %r", self.id, error)
 

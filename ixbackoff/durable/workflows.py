@@ -34,11 +34,11 @@ DIGITS = 16
 
 
 class Workflow(Generic[P, A_co, E_co, I]):
-    """A function that makes a program, under a name that the database stores; `durable` makes it.
+    """A function that returns a program, with a name that the database stores; `durable` makes it.
 
     Attributes:
-        name: the name; runs that were started under it wait for an engine that has it.
-        rate: the greatest number of runs that all workers begin in a number of seconds.
+        name: the name, by which an engine finds the function for a run.
+        rate: how many runs all workers together begin at most, and in how many seconds.
     """
 
     def __init__(
@@ -108,8 +108,8 @@ def durable(
         schedule: the seconds of the waits; by default the schedule of the program.
         within: the deadline of a run, in seconds. Time in which no process performs the run counts.
         budget: a budget that pays for the retries; each process has its own.
-        rate: the greatest number of runs that all workers together begin, or continue after a
-            parked wait, in a number of seconds: `(10, 60)`. By default there is no limit.
+        rate: a number of runs and of seconds. With `(10, 60)` all workers together begin at most 10
+            runs in a minute; a run that continues after a parked wait counts. By default no limit.
 
     Raises:
         Misuse: the name is missing or empty, or an argument has the wrong type.

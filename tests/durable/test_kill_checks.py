@@ -110,3 +110,14 @@ def test_the_waits_are_those_of_the_plain_run() -> None:
     assert waits == waits_of("copy", "copy-1", seed=1) != waits_of("copy", "copy-1", seed=2)
     assert 0.35 <= waits[2] <= waits[5] <= waits[9]
     assert waits_of("together", "together-1", seed=1) == {1: 0.35}
+
+
+def test_a_process_without_a_network_keeps_its_answers_later() -> None:
+    """It has an answer before it is cut silently, and dies when it has a network again."""
+    silent = "1.05 7 stopped -:- 0 silent\n5.0 7 continued -:- 0 -\n"
+    late = "1.1 7 end copy-1:0 0 Prepare\n{}5.5 7 killed -:- 0 -\n5.6 8 begin copy-1:0 1 Prepare\n"
+    rest = "5.7 8 end copy-1:0 1 Prepare\n7.0 8 begin copy-1:3 0 Prepare\n"
+    begun, ended = "1.0 7 begin copy-1:0 0 Prepare\n", "7.1 8 result copy-1:end 0 ('copy-1', 36, 2)"
+    assert found(begun + late.format(silent) + rest + ended) == []
+    (broken,) = found(begun + late.format("") + rest + ended)
+    assert "was answered long before, and asked again" in broken

@@ -14,7 +14,6 @@ import sqlalchemy
 from ixbackoff import N1, at, attempt
 from ixbackoff.durable import Engine, durable
 from ixbackoff.durable.codec import JSON
-from ixbackoff.durable.dbosjournal import Held
 from ixbackoff.durable.store import NewRun, Store, owner_of
 from ixbackoff.durable.worker import POLL, Worker
 from ixbackoff.durable.workerlocks import ROUND, SPREAD, SURE, FileLock, ServerLock
@@ -149,9 +148,9 @@ def test_who_comes_late_takes_no_run_from_the_worker_that_has_it(tmp_path: Path)
 
     performed = Worker.performed
 
-    async def owned(working: Worker, start: NewRun, segment: int, held: Held) -> JSON:
+    async def owned(working: Worker, start: NewRun, segment: int, *rest: Any) -> JSON:
         owners.append(owner_of(start.run, segment))
-        return await performed(working, start, segment, held)
+        return await performed(working, start, segment, *rest)
 
     said = Said(first=first)
     with (

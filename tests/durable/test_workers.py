@@ -51,8 +51,8 @@ def nap() -> Any:
 
 
 @durable(name="later", schedule=Constant(1.5))
-def later() -> Any:
-    return at(N1).retry(call(str, 1))
+def later(number: int = 1) -> Any:
+    return at(N1).retry(call(str, number))
 
 
 def test_a_run_on_a_server_and_in_stretches(database: str) -> None:
@@ -62,6 +62,28 @@ def test_a_run_on_a_server_and_in_stretches(database: str) -> None:
             run = engine.start_with_id(f"hold {hold:g}", nap)
             assert run.result() - begun >= 1.5
             assert len(engine.store.segments(run.id)) == (1 if hold > 1.5 else 2)
+
+
+def test_an_idle_worker_has_at_most_four_connections(
+    database: str, roomy_postgresql: Server
+) -> None:
+    engine = sqlalchemy.create_engine(roomy_postgresql.url, isolation_level="AUTOCOMMIT")
+    counted = sqlalchemy.text("select count(*) from pg_stat_activity where datname = :name")
+    name = {"name": database.rpartition("/")[2]}
+    seen: list[int] = []
+    with (
+        Engine(live(), nap, later, database=database) as worker,
+        engine.connect() as connection,
+    ):
+        runs = worker.start_many(later, {f"run {number}": number for number in range(50)})
+        for run in runs:
+            run.result()
+        time.sleep(1)
+        for _ in range(20):
+            time.sleep(0.1)
+            seen.append(connection.execute(counted, name).scalar_one())
+    engine.dispose()
+    assert 2 <= max(seen) <= 4
 
 
 def test_many_runs_are_begun_in_one_transaction(database: str) -> None:

@@ -34,7 +34,7 @@ class MemoryJournal(Journal):
     def __init__(self, run: str, began: float) -> None:
         self.run = run
         self.seed = 0  # another run has another id
-        self.resumed = False
+        self.resumed, self.checkpoint = False, None
         self.began = self.time = began  # in seconds of virtual time
         self.answers: dict[str, RecordedAnswer] = {}
         self.keys: dict[str, int] = {}  # the hashes of the answers of each strand, by its path

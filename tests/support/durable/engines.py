@@ -76,6 +76,9 @@ class Said:
     def what(self) -> list[str]:
         return [what for what, _ in self.asked]
 
+    def reaches(self, number: int) -> bool:
+        return len(self.asked) >= number
+
     @property
     def places(self) -> list[tuple[str, str, bool]]:
         """What was said, where in the run, and whether perhaps again."""

@@ -11,7 +11,7 @@ from ixbackoff import Interpreter
 from ixbackoff._meaning.chains import Ladder
 from ixbackoff._meaning.defaults import Defaults
 from ixbackoff._running.command_loops import AnyInterpreter
-from ixbackoff.durable.journal import Entry, Make, MakeAsync, Parked, after
+from ixbackoff.durable.journal import Checkpoint, Entry, Make, MakeAsync, Parked, after
 from ixbackoff.durable.performing import run_durably
 from ixbackoff.observing import (
     Answered,
@@ -41,6 +41,7 @@ class Memory:
     run = "memory"
     seed = SEED
     began = 0.0
+    checkpoint: Checkpoint | None = None
     closing = False
     crowded = False
 

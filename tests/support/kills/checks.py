@@ -20,6 +20,8 @@ BRANCHES = 3
 KEPT = 1.5  # seconds after its end in which an answer is kept, on a busy machine too
 CLEANED_UP = 2.0  # seconds after which a cancelled run has cleaned up, on a busy machine too
 
+CUT, SILENT = "cut", "silent"
+"""What is said of a process that lives, but has no network; a silent one keeps its lock."""
 PROCESS = {"killed", "stopped", "continued", "joined", "lost"}
 FAILURES: dict[Any, Exception] = {
     Fetch: Throttled(0.35),
@@ -74,8 +76,16 @@ class Processes:
 
     def __init__(self, happened: list[Performed]) -> None:
         self.kills = [(one.time, one.process) for one in happened if one.what == "killed"]
-        self.stops = [(one.time, one.process) for one in happened if one.what == "stopped"]
+        stops = [one for one in happened if one.what == "stopped" and one.said != SILENT]
+        self.stops = [(one.time, one.process) for one in stops]
         self.losses = {one.process: one.time for one in happened if one.what == "lost"}
+        told = [one for one in happened if one.what in ("stopped", "continued")]
+        self.silences = [
+            (one.process, one.time, after.time)
+            for number, one in enumerate(told)
+            for after in [next((x for x in told[number:] if x.what == "continued"), one)]
+            if one.said == SILENT
+        ]
         self.times = sorted(time for time, _ in self.kills + self.stops)
 
     def death(self, one: Performed) -> float | None:
@@ -85,6 +95,11 @@ class Processes:
             return min([time for time in stops if time >= one.time] + [self.losses[one.process]])
         number = one.process.partition("+")[0]
         return next((time for time, dead in self.kills if dead.partition("+")[0] == number), None)
+
+    def silent(self, process: str, first: float, last: float) -> float:
+        """Return the seconds between two times in which nothing left a process."""
+        mine = [(begin, end) for name, begin, end in self.silences if name == process]
+        return sum(max(min(end, last) - max(begin, first), 0.0) for begin, end in mine)
 
     def between(self, first: float, last: float) -> int:
         return sum(first <= time <= last for time in self.times)
@@ -109,7 +124,9 @@ def checked(
     report = Report()
     processes = Processes(happened)
     report.counts["kills"] = len(processes.kills)
-    report.counts["stops"] = len(processes.stops)
+    stops = Counter(one.said for one in happened if one.what == "stopped")
+    report.counts["stops"] = stops["-"]
+    report.counts["cuts"] = stops[CUT] + stops[SILENT]
     told: dict[str, list[Performed]] = defaultdict(list)
     for one in sorted(happened):
         if one.what not in PROCESS:
@@ -187,7 +204,9 @@ class Check:
             self.found(place, f"was performed again, though {one.process} lives")
         elif following.time < min([*ends, death]):
             self.found(place, "was performed by two at one time")
-        elif ends and min(ends) < death - KEPT:
+        elif ends and min(ends) < death - KEPT - self.processes.silent(
+            one.process, min(ends), death
+        ):
             self.found(place, "was answered long before, and asked again")
 
     def order(self) -> None:

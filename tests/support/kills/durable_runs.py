@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGSTOP, Signals
 from typing import Any, NamedTuple, Self
@@ -22,12 +23,14 @@ from typing import Any, NamedTuple, Self
 import sqlalchemy
 
 from ixbackoff.durable import Engine, WorkflowHandle
+from ixbackoff.durable.serverpool import DRIVER
 from ixbackoff.durable.store import Store
-from ixbackoff.durable.workerlocks import DRIVER, LOCKS, key_of
+from ixbackoff.durable.workerlocks import LOCKS, key_of
 
+from ..servers.links import Link
 from ..servers.postgresql import running
-from .checks import checked, waits_of
-from .dying import LIVING, MOMENTS, Dies, Order
+from .checks import CUT, SILENT, checked, waits_of
+from .dying import CLOCK, LIVING, LOST, MOMENTS, Dies, Order
 from .killing import Killing, Report, told
 from .programs import WORKFLOWS, Record, interpreter
 
@@ -41,6 +44,7 @@ STOPPED = [(0.0, 0.1), (0.0, 2.0), (2.0, 6.0)]  # seconds
 DIES_WHILE_IT_BEGINS = 0.1  # the part of all transactions in which runs are begun
 LOOK = 0.02  # seconds between two looks
 SOON = 0.3  # seconds from a line in the file to a kill
+SILENTLY = 0.3  # the share of cut networks that only let nothing through
 
 
 class Nursery:
@@ -83,7 +87,7 @@ class Child:
         self.id = id
         self.order = order
         self.code: int | None = None
-        self.born = time.monotonic()
+        self.link: Link | None = None
 
     def ended(self, look: bool = True) -> bool:
         """Return true if the process has ended; wait for its end unless `look`."""
@@ -104,12 +108,16 @@ class KillingRuns(Killing):
         hold: waits of more seconds are parked.
         control: a promise that is broken on purpose, a name in `dying.CONTROLS`.
         database: a PostgreSQL server; by default a file in the folder.
+        clocks: the seconds by which the clocks of the processes are ahead, in turns.
+        linked: whether each process has a network of its own, which can be cut.
     """
 
     kind: str
     hold: float
     control: str = ""
     database: str = ""
+    clocks: tuple[float, ...] = (0.0,)
+    linked: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -119,6 +127,8 @@ class KillingRuns(Killing):
         self.batch = 0
         self.kills = 0
         self.stops = 0
+        self.turns = cycle(self.clocks)
+        self.links: list[Link] = []
         self.halves: list[str] = []
 
     def __enter__(self) -> Self:
@@ -126,6 +136,8 @@ class KillingRuns(Killing):
 
     def __exit__(self, *_: object) -> None:
         self.nursery.close()
+        for link in self.links:
+            link.close()
 
     @contextmanager
     def store(self) -> Generator[Store]:
@@ -140,12 +152,21 @@ class KillingRuns(Killing):
             moment = self.chance.choice([*MOMENTS])
             number = self.chance.randint(1, 6 if moment == "record" else 2)
             dies = Dies(moment, number, self.chance.random() < 0.5)
-        return self.nursery.begin(
+        link, database = None, self.database
+        if self.linked:
+            url = sqlalchemy.make_url(database)
+            assert url.port is not None
+            link = Link(url.port)
+            self.links.append(link)
+            database = url.set(port=link.port).render_as_string(hide_password=False)
+        child = self.nursery.begin(
             Order(
-                *(str(self.folder), self.database, self.hold, self.kind),
-                *(runs, bulk, dies, self.control),
+                *(str(self.folder), database, self.hold, self.kind, runs, bulk),
+                *(dies, self.control, next(self.turns)),
             )
         )
+        child.link = link
+        return child
 
     def kill(self, child: Child) -> bool:
         """Wait for a moment, then kill; return true unless the process had come to its end."""
@@ -239,7 +260,7 @@ class KillingRuns(Killing):
             workers: the number of workers at any time.
             at_a_time: the number of runs that are started before each kill.
             stops: the share of kills that only stop a worker: it loses its lock, and continues
-                when others have its runs.
+                when others have its runs. If the processes are linked, the network is cut.
             cancels: the share of the runs that are cancelled.
         """
         client = Engine(
@@ -312,7 +333,7 @@ class KillingRuns(Killing):
             time.sleep(0.001)
         told = self.record.read()
         by_process = {str(child.id): child for child in living}
-        gone = {one.process for one in told if one.what == "stopped"}
+        gone = {one.process for one in told if one.what == "stopped" and one.said != SILENT}
         last = [one.process for one in told if one.what == "begin" and one.process not in gone]
         process = last[-1] if last else ""
         if process.partition("+")[0] not in by_process:
@@ -322,13 +343,21 @@ class KillingRuns(Killing):
         joined = [x for x in told if x.what == "joined" and x.process == process]
         if child.ended() or not joined:  # it may perform runs a moment before it tells that
             return
-        child.send(SIGSTOP)
         self.stops += 1
-        self.record.tell("stopped", "-:-", process=process)
-        self.take_lock(joined[-1].said)
+        if child.link is None:
+            child.send(SIGSTOP)
+            self.record.tell("stopped", "-:-", process=process)
+            self.take_lock(joined[-1].said)
+        else:
+            silently = self.chance.random() < SILENTLY
+            self.record.tell("stopped", "-:-", said=SILENT if silently else CUT, process=process)
+            child.link.cut(silently)
         time.sleep(self.chance.uniform(*self.chance.choice(STOPPED)))
         self.record.tell("continued", "-:-", process=process)
-        child.send(SIGCONT)
+        if child.link is None:
+            child.send(SIGCONT)
+        else:
+            child.link.mend()
 
     def take_lock(self, worker: str) -> None:
         """End the session that holds the lock of a worker."""
@@ -344,6 +373,8 @@ class KillingRuns(Killing):
 
 HELD, PARKED, MIXED = 60.0, 0.1, 0.6  # seconds; mixed, some waits of a run are held
 WORKERS = 3
+HOUR = 3600.0
+CLOCKS = (-HOUR, 0.0, HOUR)
 
 
 class Part(NamedTuple):
@@ -358,6 +389,8 @@ class Part(NamedTuple):
         stops: the share of the kills that only stop a process.
         cancels: the share of the runs that are cancelled.
         control: the promise that is broken on purpose.
+        clocks: as those of `KillingRuns`.
+        linked: likewise.
     """
 
     name: str
@@ -368,6 +401,8 @@ class Part(NamedTuple):
     stops: float = 0.0
     cancels: float = 0.0
     control: str = ""
+    clocks: tuple[float, ...] = (0.0,)
+    linked: bool = False
 
     def on_file(self) -> Report:
         with (
@@ -388,7 +423,10 @@ class Part(NamedTuple):
     def among_workers(self, url: str) -> Report:
         with (
             tempfile.TemporaryDirectory() as folder,
-            KillingRuns(Path(folder), SEED, self.kind, self.hold, self.control, url) as killing,
+            KillingRuns(
+                *(Path(folder), SEED, self.kind, self.hold, self.control, url),
+                *(self.clocks, self.linked),
+            ) as killing,
         ):
             return killing.among_workers(
                 self.kills, WORKERS, self.at_a_time, self.stops, self.cancels
@@ -405,7 +443,8 @@ ON_FILE = [
     Part("SQLite, some cancelled", "tidied", MIXED, 40, 1, cancels=0.8),
 ]
 ON_SERVER = [
-    Part("PostgreSQL, waits held and parked", "copy", MIXED, 100, 3),
+    Part("PostgreSQL, clocks an hour apart", "copy", MIXED, 100, 3, clocks=CLOCKS),
+    Part("PostgreSQL, the network cut", "copy", MIXED, 100, 3, stops=1.0, linked=True),
     Part("PostgreSQL, all_of", "together", MIXED, 40, 2),
     Part("PostgreSQL, some cancelled", "tidied", PARKED, 40, 1, cancels=0.8),
     Part("PostgreSQL, some only stopped", "copy", MIXED, 60, 3, stops=0.7),
@@ -415,15 +454,21 @@ FOUND = {
     "an answered command is asked again": "and asked again",
     "repeated is not set": "without `repeated`",
     LIVING: " lives",
+    CLOCK: " s of ",
+    LOST: " lives",
 }
 """Words of the sentence that is found for each promise that is broken on purpose."""
 
 BROKEN_ON_FILE = [
     Part(f"Broken on purpose: {control}", "copy", HELD, 5, 5, control=control)
     for control in FOUND
-    if control != LIVING
+    if control not in (LIVING, CLOCK, LOST)
 ]
-BROKEN_ON_SERVER = [Part(f"Broken on purpose: {LIVING}", "copy", HELD, 5, 3, control=LIVING)]
+BROKEN_ON_SERVER = [
+    Part(f"Broken on purpose: {LIVING}", "copy", HELD, 5, 3, control=LIVING),
+    Part(f"Broken on purpose: {CLOCK}", "copy", PARKED, 9, 3, control=CLOCK),
+    Part(f"Broken on purpose: {LOST}", "copy", HELD, 9, 3, 1.0, control=LOST, linked=True),
+]
 
 
 def main() -> int:

@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import logging
 import os
+import random
 import sys
 import threading
+import time
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -22,8 +24,8 @@ from unittest.mock import patch
 from dbos import DBOS, DBOSClient
 from dbos._sys_db import SystemDatabase
 
-from ixbackoff._running.boots import since_boot
-from ixbackoff.durable import Engine
+from ixbackoff._running.boots import Boot, since_boot
+from ixbackoff.durable import Engine, clocks
 from ixbackoff.durable.dbosjournal import Held, SegmentJournal
 from ixbackoff.durable.journal import Entry, Line
 from ixbackoff.durable.store import Store
@@ -32,6 +34,7 @@ from ixbackoff.durable.workerlocks import ServerLock
 
 from .programs import WORKFLOWS, Record, interpreter
 
+SET = (0.0, 5.0)  # seconds
 FORGOTTEN = 0.05  # seconds after which a wait was begun by a process before
 
 MOMENTS: dict[str, tuple[Any, str]] = {
@@ -72,6 +75,7 @@ class Order(NamedTuple):
         bulk: true if it begins them in one transaction.
         dies: when it kills itself, if it does.
         control: the promise that it breaks, a name in `CONTROLS`.
+        shift: the seconds by which its clock is ahead.
     """
 
     folder: str
@@ -82,6 +86,7 @@ class Order(NamedTuple):
     bulk: bool = False
     dies: Dies | None = None
     control: str = ""
+    shift: float = 0.0
 
 
 def forget(_: SegmentJournal, entry: Entry) -> float:
@@ -110,12 +115,32 @@ def take_over(lock: ServerLock, other: str) -> bool:
     return lock._store.enqueue_again(other) > 0
 
 
+def believe_the_clock() -> None:
+    """Let workers believe clocks that are set back and forth."""
+
+    def now(_: ServerLock) -> float:
+        return time.time() - random.choice(SET)  # noqa: S311
+
+    patch.object(ServerLock, "now", now).start()
+    patch.object(clocks, "since_boot", lambda: Boot("", 0.0)).start()
+
+
+def keep_on() -> None:
+    """Let a worker work whose lock is lost."""
+    patch.object(ServerLock, "has_lock", lambda _: True).start()
+    patch.object(ServerLock, "_watch_itself", lambda *_: None).start()
+
+
 LIVING = "the living are taken over"
+CLOCK = "a clock that is set is believed"
+LOST = "a lost lock is not noticed"
 CONTROLS: dict[str, Callable[[], Any]] = {
     "the rest of a wait is forgotten": patch.object(SegmentJournal, "left", forget).start,
     "an answered command is asked again": ask_again,
     "repeated is not set": patch.object(Line, "first_again", lambda _: False).start,
     LIVING: patch.object(ServerLock, "_is_free", take_over).start,
+    CLOCK: believe_the_clock,
+    LOST: keep_on,
 }
 """Promises that are broken on purpose, so that it is seen whether that is found."""
 
@@ -176,6 +201,8 @@ def tell_of_locks(record: Record) -> None:
 def perform(order: Order) -> None:
     """Do what is ordered, in a process of its own."""
     record = Record(Path(order.folder) / "record")
+    usual = time.time
+    patch.object(time, "time", lambda: usual() + order.shift).start()
     if order.control:
         CONTROLS[order.control]()
     if order.dies is not None:

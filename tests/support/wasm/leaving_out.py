@@ -21,7 +21,6 @@ ABSENT = ("dbos", "matplotlib", "resource")
 """Modules that do not exist for WebAssembly, or are large."""
 
 SOCKET = "a socket"
-SPEED = {"test_three_thousand_histories_take_a_second_of_cpu": "the speed of a native Python"}
 
 R = TypeVar("R", pytest.TestReport, pytest.CollectReport)
 
@@ -70,12 +69,8 @@ def pytest_runtest_logstart() -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item,
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
-    reasons = needed | ({SPEED[item.name]} if item.name in SPEED else set())
-    return without_failure(report, reasons)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    return without_failure((yield), needed)
 
 
 @pytest.hookimpl(wrapper=True)

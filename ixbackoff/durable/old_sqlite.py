@@ -1,7 +1,7 @@
-"""The time in milliseconds for SQLite before version 3.42, which added the function for it.
+"""A function that DBOS needs and SQLite lacks before version 3.42: the time in milliseconds.
 
-On Python 3.12 and later DBOS relies on that function. Debian 12, and images that are built on it,
-have SQLite 3.40, where the function returns NULL.
+DBOS uses it on Python 3.12 and later. Debian 12, and images that are built on it, have SQLite 3.40,
+where it returns NULL.
 """
 
 from __future__ import annotations

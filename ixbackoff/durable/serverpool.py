@@ -1,0 +1,40 @@
+"""Connections to PostgreSQL: a worker has many while it is busy, and four while it is idle."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import sqlalchemy
+from sqlalchemy import event
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
+from sqlalchemy.util.queue import Empty
+
+DRIVER = "postgresql+psycopg"
+FEW = 4  # of an idle worker; its lock holds one of them, and DBOS perhaps another one
+SPARE = 2  # that are not in use
+MOST = 24
+MOMENT = 0.3  # seconds to wait for one of the few, before another one is made
+IDLE = 5  # seconds for which a frozen process can lock rows
+
+
+class SparingPool(QueuePool):
+    """A pool in which requests at the same moment share a few connections."""
+
+    def _do_get(self) -> ConnectionPoolEntry:
+        with suppress(Empty):
+            return self._pool.get(self.checkedin() + self.checkedout() >= FEW, MOMENT)
+        return super()._do_get()
+
+
+def end_frozen_transactions(connection: Any, _record: object) -> None:
+    connection.execute(f"set idle_in_transaction_session_timeout = '{IDLE}s'")
+    connection.commit()
+
+
+def server_engine(database: str) -> sqlalchemy.Engine:
+    url = sqlalchemy.make_url(database).set(drivername=DRIVER)
+    sizes = {"pool_size": SPARE, "max_overflow": MOST - SPARE}
+    made = sqlalchemy.create_engine(url, poolclass=SparingPool, pool_pre_ping=True, **sizes)
+    event.listen(made, "connect", end_frozen_transactions)
+    return made
