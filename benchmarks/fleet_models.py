@@ -59,11 +59,8 @@ class FlakyServing(Serving):
         else:
             request.answer()
 
-    def stop(self) -> None:
-        self.share = 1.0
-
-    def resume(self) -> None:
-        self.share = SHARE
+    def set_speed(self, speed: float) -> None:
+        self.share = SHARE if speed else 1.0
 
 
 @attempt

@@ -141,11 +141,8 @@ class _Down(Serving):
         else:
             self.events.after(0.01, Request.answer, request)
 
-    def stop(self) -> None:
-        self.down = True
-
-    def resume(self) -> None:
-        self.down = False
+    def set_speed(self, speed: float) -> None:
+        self.down = not speed
 
 
 class Partial(Service):

@@ -152,11 +152,13 @@ def against_quotas() -> Picture:
     shown = ["ladders alone", "one Limiter(10, line=20)", "ten Limiter(10, line=20)"]
     shown += ["ten Limiter.learning(line=20)"]
     for title, service in (("with Retry-After", Quota()), ("without", Bucket())):
-        asked: dict[str, Graph] = {}
-        for number, name in enumerate(shown):
-            outcome = quota(*LIMITERS[name], service, 0)
-            asked[name] = by_second([second.asked for second in outcome.seconds[:60]], number)
-        panels.append(Panel("requests per second", asked, title=title, scale="symlog"))
+        outcomes = {name: quota(*LIMITERS[name], service, 0) for name in shown}
+        asked = {
+            name: [second.asked for second in outcome.seconds[:60]]
+            for name, outcome in outcomes.items()
+        }
+        lines = by_second(asked)
+        panels.append(Panel("requests per second", lines, title=title, scale="symlog"))
     headline = "A quota of 10 requests a second, and clients that want 20"
     return Picture(headline, [panels], inches=(10.0, 4.5), legend=2, shared=True)
 
@@ -174,10 +176,7 @@ def under_load(results: Sequence[Sequence[Row]]) -> Picture:
     shown = GUARDS | BOOKS
     for number, name in enumerate(BOOKS, len(GUARDS)):
         by_load[name] = Graph([], [], line_style(number))  # for the legend
-    over_time = {
-        name: by_second(smooth(recovery(guards, 0)), number)
-        for number, (name, guards) in enumerate(shown.items())
-    }
+    over_time = by_second({name: smooth(recovery(guards, 0)) for name, guards in shown.items()})
     label = "runs that succeed per second"
     panels = [
         Panel(label, by_load, x="load, times the capacity", limits=(0, 105)),

@@ -34,8 +34,6 @@ PLAIN_ASYNC = (
 class Others:
     """The interpreters that a test has installed in place of the real ones."""
 
-    __slots__ = ("awaited", "sync")
-
     def __init__(
         self,
         sync: Interpreter[Any] | None = None,

@@ -136,13 +136,9 @@ class Try:
 
 
 class BlockLoop:
-    """A loop over the tries of a block, which advances `stream` before each of them.
+    """A loop over the tries of a block, which performs the commands of `stream` between them.
 
-    Args:
-        inner: the mark of the block; `None` if it gets a single try.
-        stream: the commands of the program: the block, and others between its tries.
-        run: the run of the program.
-        handlers: the handlers of the other commands.
+    `inner` is the mark of the block, `None` if it gets a single try.
     """
 
     __slots__ = ("_handlers", "_inner", "_last", "_left", "_number", "_run", "_stream")

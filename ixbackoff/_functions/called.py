@@ -25,18 +25,6 @@ class Called:
         descent: makes the function that computes the waits of a call.
     """
 
-    __slots__ = (
-        "attempt",
-        "awaits",
-        "backoff",
-        "descent",
-        "function",
-        "name",
-        "once",
-        "top",
-        "tries",
-    )
-
     def __init__(self, backoff: Any, function: Any, name: str = "") -> None:
         self.backoff = backoff
         self.function = function

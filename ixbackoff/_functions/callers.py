@@ -196,12 +196,11 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
 
 
 def in_thread(descent: Callable[[], After]) -> tuple[After, Any, Any]:
-    """Return what a call needs from its first failure on, in a thread."""
+    """Return what a call needs from its first failure on."""
     return in_time_around(descent()), short_sleep(), default_logger()
 
 
 def in_task(descent: Callable[[], After], failure: Exception) -> tuple[After, Any, Any, Any]:
-    """Return what a call needs from its first failure on, in a task."""
     task = current_task()
     after = in_time_around(descent())
     return after, awaitable(task), default_logger(), cancelled_since(task, failure)
@@ -236,12 +235,9 @@ def around(
     kwargs: dict[str, Any],
     sync: bool = True,
 ) -> tuple[object, Watched | None]:
-    """Decide how a call runs.
+    """Return the reason to run a call as a program, if any, and its watcher if it is observed.
 
-    Returns:
-        1. the outer run, which limits the call to a single try; or `called`, if the call runs as a
-           program; else `None`;
-        2. the watcher of the call, if it is observed.
+    The reason is the outer run, which limits the call to a single try, or else `called`.
     """
     if called.top and (
         current_mark()[0] is not None or thread.mark[0] is not None or (sync and thread.awaits)

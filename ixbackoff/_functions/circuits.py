@@ -20,28 +20,25 @@ from .function_checks import no_coroutine_function
 
 
 def guarded(function: Any, awaits: bool, breaker: CircuitBreaker) -> Any:
-    def probed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def probed(*args: Any, **kwargs: Any) -> Any:
         with probing(breaker, time.monotonic):
             answer = function(*args, **kwargs)
             if answer.__class__ is CoroutineType:
                 raise no_coroutine_function(function, answer)
             return answer
 
-    async def probed_async(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    async def probed_async(*args: Any, **kwargs: Any) -> Any:
         with probing(breaker, now):
             return await function(*args, **kwargs)
 
     probe: Any = probed_async if awaits else probed
 
-    def rated(*args: Any, **kwargs: Any) -> Any:
-        return probe(args, kwargs)
-
     def tried(*args: Any, **kwargs: Any) -> Any:
         if breaker.closed:
             return function(*args, **kwargs) if kwargs else function(*args)
-        return probe(args, kwargs)
+        return probe(*args, **kwargs)
 
-    return rated if breaker.rated else tried
+    return probe if breaker.rated else tried
 
 
 def reported(descent: Callable[[], After], awaits: bool, breaker: CircuitBreaker) -> Any:

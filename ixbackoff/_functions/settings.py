@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 Nested: TypeAlias = Literal["refused", "once"]
 """The treatment of a decorated function that another one calls."""
 
-LONGEST = 900.0
-"""The longest wait that a service may ask of a decorated function by default, in seconds."""
+LONGEST = 900.0  # seconds that a service may ask of a decorated function by default
 
 Wanted: TypeAlias = Callable[[Any], bool]
 """A predicate of the answer, whose type depends on the function."""
@@ -95,9 +94,7 @@ class Settings(Defaults):
 LIMITS = (powers_of_two, None, None, None, None, LONGEST, "refused", None)
 USUAL = Settings(is_transient, None, None, None, *LIMITS)
 
-
-KEPT: Any = object()
-"""The value of an argument that a call of `.replace` leaves out."""
+KEPT: Any = object()  # an argument that a call of `.replace` leaves out
 
 
 def wanting(function: Any, until: Wanted | None) -> Any:

@@ -96,23 +96,9 @@ class CircuitBreaker:
     """
 
     __slots__ = (
-        "_chosen",
-        "_counted",
-        "_failed",
-        "_failures",
-        "_lock",
-        "_probe",
-        "_probing",
-        "_rate",
-        "_open_for",
-        "_refused",
-        "_until",
-        "_within",
-        "name",
+        *("_chosen", "_counted", "_failed", "_failures", "_lock", "_open_for", "_probe"),
+        *("_probing", "_rate", "_refused", "_until", "_within", "name"),
     )
-    _until: float | None
-    _probe: int
-    _refused: int
 
     def __init__(
         self,
@@ -139,10 +125,9 @@ class CircuitBreaker:
         self._open_for = between("open_for", open_for, LEAST, LONGEST, "seconds")
         self._chosen = of_the_service(predicate(on))
         self._failed: deque[float] = deque(maxlen=number)
-        self._until = None
+        self._until: float | None = None
         self._probing = False
-        self._probe = 0
-        self._refused = 0
+        self._probe = self._refused = 0
         self._lock = RLock()
 
     @property
@@ -186,16 +171,13 @@ class CircuitBreaker:
                 if self._probing:
                     left += self._open_for * SPREAD * (self._refused * GOLDEN % 1.0)
                     self._refused += 1
-                raise self._refusal(left)
+                refusal = CircuitOpen(left)
+                refusal._refused_by = id(self)  # a breaker cannot be pickled, a failure can
+                raise refusal
             self._probe += 1
             self._until = now + self._open_for
             self._probing, self._refused = True, 0
             return self._probe
-
-    def _refusal(self, seconds: float) -> CircuitOpen:
-        refusal = CircuitOpen(seconds)
-        refusal._refused_by = id(self)  # a breaker cannot be pickled, a failure can
-        return refusal
 
     def blames(self, failure: BaseException) -> bool | None:
         """Return whether a failure counts; `None` if it says nothing about the service."""
@@ -237,7 +219,6 @@ class CircuitBreaker:
         return counted
 
     def succeed(self, probe: int) -> None:
-        """Close the breaker if `probe` is the current one."""
         with self._lock:
             if not self._is_current(probe):
                 return

@@ -9,8 +9,7 @@ from typing_extensions import override
 from .._words.checks import between
 from .._words.failures import Throttled
 
-TOKEN = 1000
-"""The unit of counts: whole thousandths add up to the same total in any order."""
+TOKEN = 1000  # the unit of counts: whole thousandths add up to the same total in any order
 MOST = 10**9
 AFFORDED = "tokens, so that a retry can be paid for"
 SLICES = 10
@@ -20,7 +19,6 @@ INT_MAX = 2**31 - 1  # the largest Int of Scala, in which Finagle counts
 class Rule:
     """A rule by which a budget counts, called under the lock of the budget."""
 
-    __slots__ = ()
     timed = False  # whether the rule depends on the time
     left: int  # the remaining thousandths of tokens
 
@@ -44,8 +42,6 @@ class Rule:
 class Tokens(Rule):
     """A bucket from which a retry takes tokens, and to which a success returns some."""
 
-    __slots__ = ("capacity", "cost", "left", "returned", "returned_after_retry", "throttled_cost")
-
     def __init__(
         self,
         capacity: float,
@@ -59,11 +55,10 @@ class Tokens(Rule):
         throttled = cost if throttled_cost is None else throttled_cost
         self.throttled_cost = thousandths("throttled_cost", throttled, 1, self.capacity, AFFORDED)
         self.returned = thousandths("returned", returned, 0, self.capacity)
-        self.returned_after_retry: int | None = None
-        if returned_after_retry is not None:
-            self.returned_after_retry = thousandths(
-                "returned_after_retry", returned_after_retry, 0, self.capacity
-            )
+        after = returned_after_retry
+        self.returned_after_retry = (
+            None if after is None else thousandths("returned_after_retry", after, 0, self.capacity)
+        )
 
     @override
     def pay(self, failure: Exception) -> int | None:
@@ -90,8 +85,6 @@ class Tokens(Rule):
 
 class Failures(Rule):
     """A bucket from which each failure takes a token, and to which a success returns some."""
-
-    __slots__ = ("capacity", "left", "returned")
 
     def __init__(self, max_tokens: float, token_ratio: float) -> None:
         self.capacity = self.left = thousandths(
@@ -125,29 +118,22 @@ class Requests(Rule):
     clock is set back.
     """
 
-    __slots__ = ("added", "cost", "left", "reserve", "since", "slice", "slices")
     timed = True
 
     def __init__(self, ttl: float, min_retries_per_second: float, percent_can_retry: float) -> None:
         ttl = between("ttl", ttl, 1, 60, "seconds")
-        min_retries_per_second = between(
-            "min_retries_per_second", min_retries_per_second, 0, INT_MAX, "retries"
-        )
-        percent_can_retry = between(
-            "percent_can_retry", percent_can_retry, 0, 1000, "retries for each program"
-        )
-        if min_retries_per_second != int(min_retries_per_second):
-            raise ValueError(
-                f"min_retries_per_second={min_retries_per_second:g}: give a whole number."
-            )
-        if min_retries_per_second == percent_can_retry == 0:
+        least = between("min_retries_per_second", min_retries_per_second, 0, INT_MAX, "retries")
+        share = between("percent_can_retry", percent_can_retry, 0, 1000, "retries for each program")
+        if least != int(least):
+            raise ValueError(f"min_retries_per_second={least:g}: give a whole number.")
+        if least == share == 0:
             raise ValueError(
                 "min_retries_per_second=0, percent_can_retry=0: nothing could ever be retried: "
                 "make one of them more than 0."
             )
-        self.added = TOKEN if percent_can_retry else 0
-        self.cost = int(min(TOKEN / percent_can_retry, INT_MAX)) if percent_can_retry else TOKEN
-        self.reserve = self.left = int(min_retries_per_second) * int(ttl) * self.cost
+        self.added = TOKEN if share else 0
+        self.cost = int(min(TOKEN / share, INT_MAX)) if share else TOKEN
+        self.reserve = self.left = int(least) * int(ttl) * self.cost
         self.slice = round(ttl * 1000) // SLICES
         self.slices = deque([0] * SLICES, maxlen=SLICES)
         self.since: int | None = None
@@ -175,10 +161,6 @@ class Requests(Rule):
         self.slices[-1] -= self.cost
         self.left -= self.cost
         return self.cost
-
-    @override
-    def succeed(self, paid: int | None) -> None:
-        """Do nothing: a success gives no tokens."""
 
     def __str__(self) -> str:
         return f"tokens left, a retry costs {shown(self.cost)}"

@@ -55,8 +55,6 @@ class RetryBudget:
     """
 
     __slots__ = ("__weakref__", "_lock", "_rule")
-    _rule: Rule
-    _lock: RLock
 
     def __init__(
         self,
@@ -67,7 +65,7 @@ class RetryBudget:
         returned: float = 0.1,
         returned_after_retry: float | None = None,
     ) -> None:
-        self._rule = Tokens(capacity, cost, throttled_cost, returned, returned_after_retry)
+        self._rule: Rule = Tokens(capacity, cost, throttled_cost, returned, returned_after_retry)
         self._lock = RLock()
 
     @staticmethod
@@ -169,16 +167,17 @@ class Account:
             rule.advance(now)
             paid = rule.pay(failure)
         self.counted = paid is None
-        if paid is None:
-            return False
-        self._paid = paid
-        return True
+        if paid is not None:
+            self._paid = paid
+        return paid is not None
 
     def close(self, failure: BaseException | None, now: float) -> None:
         """Count the end of the program: a success (`None`), a failure, or a cancellation."""
         paid, counted = self._paid, self.counted
         self._paid, self.counted = None, False
-        if failure is not None and (counted or not counts(failure)):
+        if failure is not None and (
+            counted or not isinstance(failure, Exception) or not is_transient(failure)
+        ):
             return
         with self._lock:
             if self._rule.timed:
@@ -227,12 +226,7 @@ def budgeted(stream: Stream, budget: RetryBudget) -> Stream:
     return answer
 
 
-def counts(failure: BaseException) -> bool:
-    return isinstance(failure, Exception) and is_transient(failure)
-
-
 def _budget(rule: Rule) -> RetryBudget:
-    made = object.__new__(RetryBudget)
+    made = RetryBudget(1)
     made._rule = rule
-    made._lock = RLock()
     return made

@@ -28,8 +28,6 @@ class Limit:
 
     Attributes:
         deadline: the time at which the part has to end, on the clock of the interpreter.
-        seconds: the seconds of the whole part.
-        whole: whether the part is the whole run.
         over: whether the part was interrupted at its deadline.
         ending: whether the part was interrupted (by a limit, a cancellation or Ctrl-C) and is
             cleaning up.
@@ -135,12 +133,8 @@ def in_time_around(after: After) -> After:
 
 @overload
 def time_limit() -> float | None: ...
-
-
 @overload
 def time_limit(most: float | timedelta) -> float: ...
-
-
 def time_limit(most: float | timedelta | None = None) -> float | None:
     """Return the seconds that are left for the current command; `None` for no limit.
 

@@ -13,11 +13,8 @@ __tracebackhide__ = True
 def passed_on(stream: Stream, instead: Callable[[Any], Stream | None]) -> Stream:
     """Pass on a stream of commands, with other commands in place of some.
 
-    Args:
-        stream: the stream.
-        instead: returns a stream to issue in place of a command, or `None` to issue the command.
-            The value of the returned stream is the answer to the command. An exception of `instead`
-            or of the returned stream is thrown into `stream`.
+    `instead` returns `None` to issue the command itself, or a stream to issue in its place, whose
+    value is the answer. What `instead` or that stream raises is thrown into `stream`.
     """
     answer: Any = None
     failure: BaseException | None = None

@@ -124,8 +124,7 @@ class Hedge:
             self._lost += threads
 
     def __repr__(self) -> str:
-        slow = (
-            "not known yet what is slow" if self.after is None else f"slow after {self.after:g} s"
-        )
+        after = self.after
+        slow = "not known yet what is slow" if after is None else f"slow after {after:g} s"
         copies = "1 copy" if self._copies == 1 else f"{self._copies} copies"
         return f"<Hedge: {slow}, {copies}, {self._won} of them faster>"

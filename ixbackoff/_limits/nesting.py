@@ -49,9 +49,7 @@ Mark: TypeAlias = list[Any]
 A third item, if present, is the message for a nested program that was rejected.
 """
 
-OVER: Mark = [None, 0]
-"""A mark of no run."""
-
+OVER: Mark = [None, 0]  # a mark of no run
 
 RUNNING = placed("RUNNING", ContextVar[Mark]("ixbackoff_running", default=OVER))
 
@@ -129,17 +127,9 @@ def may_be_inside() -> bool:
 
 
 def check_alone(inner: object, once: bool = False) -> object:
-    """Check that `inner` may begin here, and return the run around it, if any.
+    """Return the run around `inner`, which then gets a single try; `None` if there is no such run.
 
-    Args:
-        inner: a program or a decorated function.
-        once: whether a setting of either may reduce `inner` to a single try.
-
-    Returns:
-        The outer run, if there is one: `inner` then gets a single try.
-
-    Raises:
-        Misuse: `inner` may not run inside the outer run.
+    Raise `Misuse` if neither has a setting that allows that, or if `once` is false.
     """
     mark = RUNNING.get()
     if mark[0] is None:

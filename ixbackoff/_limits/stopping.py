@@ -17,11 +17,9 @@ from .interrupts import assigned
 if TYPE_CHECKING:
     from threading import Event
 
-    Stops = tuple[Event, ...]
-
 __tracebackhide__ = True
 
-STOPS: ContextVar[Stops] = ContextVar("ixbackoff_stops", default=())
+STOPS: ContextVar[tuple[Event, ...]] = ContextVar("ixbackoff_stops", default=())
 """The `threading.Event`s that end the current wait, for the functions that sleep."""
 
 
@@ -34,11 +32,7 @@ def checked_stop(stop: Event) -> Event:
 
 
 def stoppable(stream: Stream, stop: Event) -> Stream:
-    """Pass `stream` on; once `stop` is set, end the current wait and start no other.
-
-    Raises:
-        Stopped: `stop` was set before the first command, or in a wait after a success.
-    """
+    """Pass `stream` on; once `stop` is set, end the current wait and start no other."""
     if stop.is_set():
         stream.close()
         raise Stopped("stopped before anything was asked")

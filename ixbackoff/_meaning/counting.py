@@ -27,11 +27,8 @@ class Commands(NamedTuple):
     uncounted: frozenset[str]
 
     def times(self, number: float) -> Commands:
-        if number == 1 or not self.kinds:
-            return self
-        return Commands(
-            {kind: number * count for kind, count in self.kinds.items()}, self.uncounted
-        )
+        kinds = {kind: number * count for kind, count in self.kinds.items()}
+        return Commands(kinds, self.uncounted)
 
     def plus(self, other: Commands) -> Commands:
         if not other.kinds and not other.uncounted:
@@ -83,17 +80,6 @@ def cost_of(effect: Any) -> Cost:
 
     A limit bounds what is inside it. Two things can exceed it, and are left out: the commands that
     an attempt issues in its `finally` blocks, and what cannot be stopped, such as a plain function.
-
-    >>> from ixbackoff import Download, Log, all_of, do
-    >>> page = Download("http://localhost/a", "a")
-    >>> print(cost_of(do(Log("begin")).or_else(page)).commands)
-    1 Log, 1 Download
-    >>> cost_of(page).seconds, cost_of(do(page).limit(5)).seconds, cost_of(Log("ready")).seconds
-    (inf, 5.0, 0.0)
-    >>> cost_of(do(page).limit(5).or_else(do(page).limit(2))).seconds
-    7.0
-    >>> cost_of(all_of(do(page).limit(5), do(page).limit(2))).seconds
-    5.0
     """
     return folded(effect, cost_of_part)
 
@@ -115,7 +101,6 @@ def cost_of_part(part: Any, pieces: list[Cost]) -> Cost:
         longest = max((piece.seconds for piece in pieces), default=0.0)
         return Cost(commands, longest, max((piece.line for piece in pieces), default=0.0))
     if issubclass(kind, Command):
-        return Cost(
-            Commands({kind: 1}, frozenset()), 0.0 if issubclass(kind, WITHOUT_SERVICE) else inf
-        )
+        one = Commands({kind: 1}, frozenset())
+        return Cost(one, 0.0 if issubclass(kind, WITHOUT_SERVICE) else inf)
     return unknown_cost(part)

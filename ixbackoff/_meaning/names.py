@@ -11,8 +11,6 @@ from .._words.vocabulary import Together
 from .chains import Chain, Ladder
 from .pieces import parts
 
-LAMBDA = "<lambda>"
-
 
 def name_of_program(program: Chain) -> str:
     """Return the name of a program; without one, that of its first function or command."""
@@ -35,7 +33,7 @@ def name_of_part(part: Any) -> str:
     if not callable(part):
         return ""
     name = function_name(part)
-    return "" if name == LAMBDA else name
+    return "" if name == "<lambda>" else name
 
 
 def function_name(function: Any) -> str:

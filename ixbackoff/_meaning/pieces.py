@@ -38,12 +38,7 @@ def parts(whole: object) -> Iterator[Any]:
 
 
 def folded(whole: Any, sum_up: Callable[[Any, list[A]], A]) -> A:
-    """Fold a whole bottom-up: call `sum_up` with each part and the results of its pieces.
-
-    >>> from ixbackoff import Log, do
-    >>> folded(do(Log("one")).then(Log), lambda part, depths: 1 + max(depths, default=0))
-    2
-    """
+    """Fold a whole bottom-up: call `sum_up` with each part and the results of its pieces."""
     known: dict[int, A] = {}
     left = [whole]
     while left:  # an explicit stack: attempts can be nested a million deep

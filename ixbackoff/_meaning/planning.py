@@ -93,11 +93,9 @@ class Plan(NamedTuple):
         if self.wait_count == inf:
             lines.append("and so on, until it succeeds")
         else:
-            tries = (
-                "as many tries as its functions decide"
-                if self.tries is None
-                else (f"{self.tries} {'try' if self.tries == 1 else 'tries'}")
-            )
+            tries = f"{self.tries} {'try' if self.tries == 1 else 'tries'}"
+            if self.tries is None:
+                tries = "as many tries as its functions decide"
             waits = "1 wait" if self.wait_count == 1 else f"{self.wait_count} waits"
             known = self.longest not in (None, self.seconds)
             whole = f"; {self.longest:g} s in all" if known else ""
@@ -341,7 +339,8 @@ class _Planner:
             if start == ENDLESS:
                 ends = [0, ENDLESS] if step.end is None else [step.end]
             for end in ends:
-                waits = self.all_waits(start, end)
+                rungs = range(0) if start == ENDLESS else range(start, end, -1)
+                waits = [self.wait(self.top - rung) for rung in rungs]
                 after = worst.tried(unknown_cost(step.function)).waited(sum(waits), len(waits))
                 after = after._replace(tries=inf, unknown=worst.unknown | {(start, end)})
                 for done, rung in enumerate(range(start, end - 1, -1)):
@@ -436,11 +435,6 @@ class _Planner:
                 self.tries[rung] = None
                 if rung > end and rung not in self.waits:
                     self.wait_on(rung, "perhaps")
-
-    def all_waits(self, start: int, end: int) -> list[float]:
-        if start == ENDLESS:
-            return []
-        return [self.wait(self.top - rung) for rung in range(start, end, -1)]
 
     def wait(self, k: int) -> float:
         """Return the longest k-th wait, in seconds: no wait is shorter than the one before."""

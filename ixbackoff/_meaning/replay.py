@@ -49,9 +49,6 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
 
     When `stream` fails, remove the entry of the failed command and all later ones from `log`, so
     that the next replay issues them again.
-
-    Raises:
-        Diverged: `stream` does not issue the commands of `log`.
     """
     position = 0
     now: Any = None
@@ -143,20 +140,18 @@ def _failed_at(
     return max(judged, default=0)
 
 
-def _same(before: Command[Any], command: Command[Any]) -> bool:
+def _same(before: Any, command: Any) -> bool:
     if before.__class__ is not command.__class__:
         return False
-    if isinstance(before, Calling) and isinstance(command, Calling):
+    if isinstance(before, Calling):
         # A function that is written inside the attempt is a new object in each run, of equal parts.
-        return (_made_of(before.function), before.arguments, before.keywords) == (
-            _made_of(command.function),
-            command.arguments,
-            command.keywords,
-        )
-    if isinstance(before, Together) and isinstance(command, Together):
+        given = before.arguments, before.keywords
+        same = _made_of(before.function) == _made_of(command.function)
+        return same and given == (command.arguments, command.keywords)
+    if isinstance(before, Together):
         # Attempts cannot be compared, only counted.
         return len(before.effects) == len(command.effects)
-    return before == command
+    return bool(before == command)
 
 
 def _made_of(function: Any) -> tuple[object, ...]:
@@ -170,7 +165,6 @@ def _made_of(function: Any) -> tuple[object, ...]:
 
 def _content(cell: CellType) -> object:
     try:
-        content: object = cell.cell_contents
+        return cell.cell_contents
     except ValueError:  # not bound yet
         return None
-    return content

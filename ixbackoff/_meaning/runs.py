@@ -32,13 +32,8 @@ __tracebackhide__ = True
 class InAttempt:
     """The state of an attempt inside a run. It has no rung, so nothing waits or descends in it.
 
-    Attributes:
-        passed: the circuit breakers and gates that the current try has passed through.
-        limits: the time limits of the run, innermost last.
-        ons: as those of `ProgramRun`.
-        guards: always `None`: guards admit whole tries, not their commands.
-        expired: always `None`: a time limit ends the run, not the attempt.
-        tries: unused; `ProgramRun` has the same attribute.
+    `passed` has the circuit breakers and gates that the current try has passed through. The others
+    are as in `ProgramRun`, but guards admit whole tries, and a time limit ends the run.
     """
 
     __slots__ = ("limits", "ons", "passed", "tries")
@@ -60,19 +55,15 @@ class ProgramRun(Run):
     """The state of one run of a program.
 
     Attributes:
-        program: the program.
         ladder: whether the program has rungs.
-        timing: the schedule.
         chance: the source of random numbers for jitter; `None` for the default one.
         guards: the gates and the circuit breaker that each try passes, outermost first, if any.
         seconds: the schedule as drawn for this run; `None` before that.
         shortest: the seconds of the last wait, which is the floor of the next one.
-        wait: the current wait.
         not_waited: the exception of a wait, or the failure for which a wait was refused.
         refused: why the run refused its last wait, if it did.
         cancelled: tells whether the task was cancelled since the run began; `None` in a sync run.
         unchosen: the failure that ended the retry because `on` does not choose it.
-        unchosen_note: the note for that failure.
         retries: the number of waits after a failure.
         mark: the mark of the run in its context, which also holds `retries`.
         longest: the longest wait that a service may ask for; by default that of the program.
@@ -83,7 +74,6 @@ class ProgramRun(Run):
         kept: the answers that the next try of the current retry step reuses; `None` outside of a
             retry step, or if there is no journal.
         retries_begin: called when a retry step begins, if there is a journal, which may skip waits.
-        top: the rung where the program starts.
         rung: the current rung, or an upper bound of it.
         sure: whether `rung` is exact.
     """
@@ -175,13 +165,9 @@ class ProgramRun(Run):
         return before
 
     def entered(self, step: Any, given: Any, rung: int, sure: bool) -> Ladder:
-        """Call the function of a `bind` with `given`, enter the program it returns, and return it.
+        """Enter the program that the function of a `bind` or `or_bind` makes, and return it.
 
-        Args:
-            step: the `bind` or `or_bind`.
-            given: the value or the failure.
-            rung: the rung before the step.
-            sure: whether that rung is exact.
+        Before the step, `rung` was the rung, exactly if `sure`.
         """
         program: object = step.function(given)
         if not isinstance(program, Ladder):

@@ -9,6 +9,7 @@ from functools import wraps
 from types import FunctionType
 from typing import Any
 
+from .attributes import RUN_OPTIONS
 from .commands import Misuse, is_coroutine_function
 from .rungs import DEEPEST
 
@@ -57,19 +58,14 @@ INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("before", "after", "on_giveup", "on_success"), OBSERVED),
 }
 """The advice for an argument of another library; the first that fits the function is shown."""
-OF_RUNS = ("schedule", "within", "budget", "breaker", "stop", "longest", "through")
 STEPS = ("Program", "Attempt", "Backoff")
 """The classes whose methods also explain wrong arguments."""
 
 
 def explain_arguments(names: dict[str, Any], public: Iterable[str]) -> None:
-    """Make public functions and classes explain wrong arguments.
+    """Make functions and classes explain wrong arguments; `names` are the globals of a module.
 
     Internal code calls the unwrapped functions. Do not name functions that are called in every try.
-
-    Args:
-        names: the globals of a module; the wrapped functions replace their names in it.
-        public: the names of the functions and classes.
     """
     for name in public:
         value: Any = names[name]
@@ -168,10 +164,9 @@ def shown_name(function: Any) -> str:
 def instead(word: str, value: object, name: str, takes: list[str]) -> str:
     retries = "rung" in takes or name in (".replace", ".retry", ".resume", ".retry_with")
     if (word in TRIES or word in RETRIES) and retries and not callable(value):
-        return in_rungs(
-            word, value, "at" if name.startswith(".r") and name != ".replace" else "backoff"
-        )
-    if word in OF_RUNS and name.startswith("."):
+        start = "at" if name.startswith(".r") and name != ".replace" else "backoff"
+        return in_rungs(word, value, start)
+    if word in RUN_OPTIONS and name.startswith("."):
         return f"that is an argument of the run: write .run(interpreter, {word}=...)"
     if word == "on" and name in (".run", ".run_async"):
         return "that is an argument of the step: write .retry(effect, on=...)"
@@ -182,11 +177,9 @@ def instead(word: str, value: object, name: str, takes: list[str]) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(word, takes, 1)
-    return (
-        f"write {close[0]}= in its place"
-        if close
-        else f"it takes {listed(takes) or 'no arguments'}"
-    )
+    if close:
+        return f"write {close[0]}= in its place"
+    return f"it takes {listed(takes) or 'no arguments'}"
 
 
 def in_rungs(word: str, value: object, start: str) -> str:

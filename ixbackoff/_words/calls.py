@@ -13,7 +13,6 @@ __tracebackhide__ = True
 A = TypeVar("A")
 P = ParamSpec("P")
 
-
 CONFIDENTIAL = (
     "passw|pwd|passphrase|secret|token|credential|api[_-]?key|authorization|cookie|(?<![a-z])dsn"
 )
@@ -29,9 +28,6 @@ def shown(value: object, name: str = "") -> str:
 
     Secrets are the login in a URL, and the value of a name such as `password`: the name of the
     argument, a name in a query or a DSN, or a key of a dictionary.
-
-    >>> shown("https://me:hush@localhost/a?pwd=hush"), shown("hush", "password")
-    ("'https://...@localhost/a?pwd=...'", '...')
     """
     if re.search(CONFIDENTIAL, name, re.IGNORECASE):
         return "..."

@@ -16,9 +16,6 @@ def finite(number: object) -> float:
     """Return a finite number as a plain float; for anything else return nan, which is in no bounds.
 
     A subclass may override `__float__` and `__gt__`, so only the methods of its base are called.
-
-    >>> finite(3), finite("1"), finite(float("inf")), finite(10**999)
-    (3.0, nan, nan, nan)
     """
     if isinstance(number, float):
         exact = float.__pos__(number)
@@ -33,18 +30,12 @@ def finite(number: object) -> float:
 
 
 def in_seconds(length: float | timedelta | None) -> float | None:
-    """Return a length of time in seconds, or nan if it is not a number, a timedelta or `None`.
-
-    >>> from datetime import timedelta
-    >>> in_seconds(timedelta(minutes=1)), in_seconds(2.5)
-    (60.0, 2.5)
-    """
+    """Return a length of time in seconds, or nan if it is not a number, a timedelta or `None`."""
     if length is None or isinstance(length, int | float):
         return length
     datetime = sys.modules.get("datetime")  # a caller with a timedelta has imported it
     if datetime is not None and isinstance(length, datetime.timedelta):
-        seconds: float = length.total_seconds()
-        return seconds
+        return float(length.total_seconds())
     return nan
 
 

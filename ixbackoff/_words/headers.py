@@ -22,21 +22,11 @@ READ = (
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of the header `Retry-After`.
+    """Return the seconds, finite and not negative, for which headers ask to be left alone.
 
-    The header holds seconds or a date. A date is compared with the header `Date`, or with the clock
-    of this machine if `Date` is missing. Without a valid `Retry-After`, the seconds are those of
-    `RateLimit` or an older header, if that header says that no request is left.
-
-    >>> retry_after({"Retry-After": "2"})
-    2.0
-    >>> retry_after({
-    ...     "Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT", "Date": "Sun, 06 Nov 1994 08:49:07 GMT"
-    ... })
-    30.0
-
-    Returns:
-        Seconds, finite and not negative; `None` if no header asks for a wait.
+    `Retry-After` holds seconds or a date. A date is compared with the header `Date`, or with the
+    clock of this machine if `Date` is missing. Without a valid `Retry-After`, the seconds are those
+    of `RateLimit` or an older header, if that header says that no request is left.
     """
     asked = headers.get("Retry-After", "").strip()
     if SECONDS.fullmatch(asked):
@@ -74,11 +64,6 @@ def rate_limit(headers: Mapping[str, str]) -> RateLimit | None:
     The header `RateLimit`, with `RateLimit-Policy`, is that of draft-ietf-httpapi-ratelimit-headers
     from its 8th version on. The others are those of earlier drafts and of services such as GitHub,
     whose reset is in seconds or in seconds since 1970.
-
-    >>> rate_limit({"RateLimit": '"a";r=9;t=5, "b";r=3;t=80', "RateLimit-Policy": '"b";q=10;w=100'})
-    RateLimit(left=3.0, seconds=80.0, each=10.0)
-    >>> rate_limit({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30"})
-    RateLimit(left=0.0, seconds=30.0, each=0.0)
     """
     found: list[RateLimit] = []
     policies = parameters(headers.get("RateLimit-Policy", ""))

@@ -43,7 +43,6 @@ NOTE = "ixbackoff:"
 
 TRIES = f"{NOTE} tries:"
 TOO_LONG = f"{NOTE} not tried again: the service asks for"
-
 CANCELLED = f"{NOTE} not tried again: the task was cancelled"
 
 

@@ -184,14 +184,7 @@ def reflect(rung: Rung[R_rung]) -> int:
 
 
 def position(rung: Rung[R_rung]) -> int:
-    """Return the number of a rung, or `ENDLESS` for `FOREVER`.
-
-    >>> position(N3), position(FOREVER)
-    (3, 21)
-
-    Raises:
-        TypeError: `rung` is not one of `N0` to `N20`, nor `FOREVER`.
-    """
+    """Return the number of a rung, or `ENDLESS` for `FOREVER`, or raise TypeError."""
     start: object = rung
     return ENDLESS if start is FOREVER else reflect(rung)
 

@@ -8,13 +8,7 @@ direction, of surrogates, and of line and paragraph separators."""
 
 
 def printable(text: str) -> str:
-    """Return a text with an escape for each character that a terminal might obey.
-
-    >>> printable("acorn é")
-    'acorn é'
-    >>> print(printable("one\\ntwo \\x1b[31m"))
-    one\\ntwo \\x1b[31m
-    """
+    """Return a text with an escape for each character that a terminal might obey."""
     if text.isprintable():
         return text
     from unicodedata import category  # only few texts need this C extension

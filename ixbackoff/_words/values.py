@@ -13,13 +13,6 @@ class Value:
 
     The fields are the slots, those of base classes first, and then the attributes without a slot. A
     dataclass may derive from `Value`, and replaces its methods.
-
-    >>> class Point(Value):
-    ...     __slots__ = ("x", "y")
-    ...     def __init__(self, x: int, y: int) -> None:
-    ...         self.x, self.y = x, y
-    >>> Point(1, 2), Point(1, 2) == Point(1, 2), len({Point(1, 2), Point(1, 2)})
-    (Point(x=1, y=2), True, 1)
     """
 
     __slots__ = ()

@@ -347,7 +347,6 @@ def checked_copy(part: Any) -> Stream | None:
 Standard: TypeAlias = Download | Upload | Delay | Log | Throw
 """The row of a program that issues standard commands only."""
 
-
 WITHOUT_SERVICE = (Log, Now, Pick, Throw)
 """The commands that need no service: as steps, they pass open breakers, and plans count no time."""
 

@@ -14,8 +14,6 @@ __tracebackhide__ = True
 
 
 class Interceptor:
-    """An interceptor of calls with one request and one answer."""
-
     def __init__(self, backoff: Backoff[Any]) -> None:
         self._sending: Resending[Any] = Resending(backoff, failure_of)
 

@@ -22,8 +22,6 @@ else:
 
 
 class Adapter(BaseAdapter):
-    """An adapter that sends requests through `inner`, with retries."""
-
     def __init__(self, backoff: Backoff[Any], inner: BaseAdapter) -> None:
         self._sending: Resending[Any] = Resending(backoff, failure_of, inner)
         self._backoff, self._inner = backoff, inner

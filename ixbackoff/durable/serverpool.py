@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy
 from sqlalchemy import event
@@ -19,7 +19,26 @@ IDLE = 5  # seconds for which a frozen process can lock rows
 
 
 class SparingPool(QueuePool):
-    """A pool in which requests at the same moment share a few connections."""
+    """A pool in which requests at the same moment share a few connections.
+
+    Once it is disposed of, a connection is closed when a thread that goes on gives it back.
+    """
+
+    over = False
+
+    def dispose(self) -> None:
+        self.over = True
+        super().dispose()
+
+    def recreate(self) -> SparingPool:
+        made = cast("SparingPool", super().recreate())
+        made.over = self.over
+        return made
+
+    def _do_return_conn(self, record: ConnectionPoolEntry) -> None:
+        super()._do_return_conn(record)
+        if self.over:
+            super().dispose()
 
     def _do_get(self) -> ConnectionPoolEntry:
         with suppress(Empty):

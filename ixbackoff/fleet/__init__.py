@@ -3,20 +3,24 @@
 from .._running.traces import Performed
 from .._words.arguments import explain_arguments
 from .event_queue import Events
+from .lost_capacity import Outage
 from .outcomes import Outcome, Second
 from .samples import Sample
 from .seeds import each_seed
 from .services.channel import Channel
 from .services.disk import Disk
 from .services.layer import Layer, Metered
+from .services.processor import ProcessorSharing
 from .services.queue import BoundedQueue
 from .services.replies import Answering
 from .services.row import Row
 from .services.scheduler import Scheduler
 from .services.server import SlowingServer
 from .services.service import Request, Served, Service, Serving, instantly
+from .services.sharing import Sharing
 from .services.single import SingleThreaded
-from .simulation import Outage, simulate, simulate_many
+from .services.work import ExponentialWork, LogNormalWork
+from .simulation import simulate, simulate_many
 
 __all__ = [
     "simulate",
@@ -34,6 +38,10 @@ __all__ = [
     "Served",
     "instantly",
     "BoundedQueue",
+    "ProcessorSharing",
+    "Sharing",
+    "ExponentialWork",
+    "LogNormalWork",
     "SlowingServer",
     "Channel",
     "Row",

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from importlib import import_module
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._words.extras import needed
-from ..plotting.pictures import FORMATS, SAME
-from ..plotting.styles import headline, legend, line_style, plain, save
+from ..plotting.styles import headline, legend, line_style, plain, saved_figure
 
 LINEAR_BELOW = 10  # of a symlog axis
 
@@ -45,22 +42,32 @@ class Picture(NamedTuple):
     shared: bool = False  # whether panels share axes: all their x, those of a row their y
 
 
-def by_second(values: Sequence[float], number: int) -> Graph:
-    """Return a line with a value at the end of each second; `number` selects its style."""
-    return Graph(range(1, len(values) + 1), values, line_style(number, len(values)))
+def by_second(
+    lines: Mapping[str, Sequence[float]], styles: Iterable[int] = range(100)
+) -> dict[str, Graph]:
+    """Return lines with a value at the end of each second; `styles` has the numbers of theirs."""
+    return {
+        name: Graph(range(1, len(line) + 1), line, line_style(number, len(line)))
+        for (name, line), number in zip(lines.items(), styles, strict=False)
+    }
+
+
+def by_size(points: Iterable[tuple[str, float, float]]) -> dict[str, Graph]:
+    """Return a line for each name, through the points of that name: tuples of name, x and y."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for name, x, y in points:
+        lines.setdefault(name, []).append((x, y))
+    return {
+        name: Graph([x for x, _ in line], [y for _, y in line], line_style(number))
+        for number, (name, line) in enumerate(lines.items())
+    }
 
 
 def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
     """Draw a picture as `folder/name.png` and `.svg`; create the folder if it is missing."""
-    with needed("drawing", "plot", {"matplotlib"}):
-        matplotlib: Any = import_module("matplotlib")
-        figures: Any = import_module("matplotlib.figure")
-    folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / f"{name}.{form}" for form in FORMATS]
     shape = len(picture.panels), len(picture.panels[0])
     sharing: dict[str, Any] = {"sharex": True, "sharey": "row"} if picture.shared else {}
-    with matplotlib.rc_context(SAME):
-        figure = figures.Figure(figsize=picture.inches, layout="constrained")
+    with saved_figure(folder, name, picture.inches) as (figure, files):
         axes = figure.subplots(*shape, squeeze=False, **sharing)
         for row, panels in enumerate(picture.panels):
             for column, panel in enumerate(panels):
@@ -71,9 +78,7 @@ def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
                 if row == shape[0] - 1 or not picture.shared:
                     plot.set_xlabel(panel.x)
         headline(figure, picture.headline)
-        legend(figure, axes[0][0], columns=picture.legend)
-        for file in files:
-            save(figure, file)
+        legend(figure, *axes.flat, columns=picture.legend)
     return files
 
 
@@ -88,9 +93,8 @@ def draw_panel(plot: Any, panel: Panel) -> None:
         plot.set_title(panel.title)
     plot.grid(visible=True, alpha=0.3)
     if panel.scale != "linear":
-        plot.set_yscale(
-            panel.scale, **{"linthresh": LINEAR_BELOW} if panel.scale == "symlog" else {}
-        )
+        how = {"linthresh": LINEAR_BELOW} if panel.scale == "symlog" else {}
+        plot.set_yscale(panel.scale, **how)
         plain(plot.yaxis)
     if panel.x_scale != "linear":
         plot.set_xscale(panel.x_scale)

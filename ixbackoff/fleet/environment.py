@@ -25,6 +25,7 @@ class Running(Protocol):
     """A client, which runs its program again and again."""
 
     number: int
+    since: float  # the beginning of the current run
 
     def begin(self) -> None:
         """Begin a run, or its next try after a wait."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import ceil
+from array import array
+from collections.abc import Callable, Sequence
+from math import ceil, inf, nan
 from typing import NamedTuple
 
 from .._running.traces import Performed
+from .samples import quantile
 
 
 class Second(NamedTuple):
@@ -43,6 +45,8 @@ class Outcome(NamedTuple):
         ended: the time at which the last run ended, seconds of virtual time.
         trace: every command in order; empty unless `trace=True` was given.
         gave_up: the number of clients that had a failed run.
+        latencies: the seconds of each run that succeeded, with its waits, in the order in which
+            they ended.
     """
 
     seconds: tuple[Second, ...]
@@ -51,6 +55,7 @@ class Outcome(NamedTuple):
     ended: float
     trace: tuple[Performed, ...]
     gave_up: int = 0
+    latencies: Sequence[float] = ()
 
     def total(self, of: Callable[[Second], float]) -> float:
         """Return the sum over all seconds.
@@ -64,6 +69,38 @@ class Outcome(NamedTuple):
         """Return the mean per second, from the second `begin` to the second before `end`."""
         some = self.seconds[begin:end]
         return sum(map(of, some)) / len(some) if some else 0.0
+
+    def quantile(
+        self, at: float, begin: int = 0, end: int | None = None, *, failed: bool = False
+    ) -> float:
+        """Return a quantile of the seconds that runs took, from their begin to their success.
+
+        >>> from ixbackoff import Download, N1, at
+        >>> from ixbackoff.fleet import ExponentialWork, ProcessorSharing, simulate
+        >>> page = at(N1).retry(Download("http://localhost:8070/page", "page.html"))
+        >>> service = ProcessorSharing(ExponentialWork(0.01), limit=40).serves(Download)
+        >>> outcome = simulate(page, service, arrivals=80, seconds=60)
+        >>> round(outcome.quantile(0.5), 3), round(outcome.quantile(0.99), 3)
+        (0.021, 0.288)
+
+        Args:
+            at: the share, 0 to 1: 0.5 for the median, 0.99 for p99.
+            begin: counts the runs that ended from this second on.
+            end: counts the runs that ended before this second; `None` for all.
+            failed: whether failed runs count, as runs that took forever.
+
+        Returns:
+            The seconds; infinity for a failed run; nan if no run counts.
+
+        Raises:
+            ValueError: `at` is not from 0 to 1.
+        """
+        first = sum(second.well for second in self.seconds[:begin])
+        some = self.seconds[begin:end]
+        counted = [*self.latencies[first : first + sum(second.well for second in some)]]
+        if failed:
+            counted += [inf] * sum(second.gave_up for second in some)
+        return quantile(counted or [nan], at)
 
     def recovered_after(
         self, outage_end: float, steady: float, share: float = 0.9, span: int = 5
@@ -108,6 +145,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.seconds: list[Second] = []
+        self.latencies = array("d")
         self.begin()
 
     def begin(self) -> None:

@@ -62,6 +62,7 @@ class TaskPerformer(ABC):
         "begun",
         "number",
         "room",
+        "since",
         "thread",
     )
 
@@ -75,6 +76,7 @@ class TaskPerformer(ABC):
         self._waits_for: Request | Join | Performed | None = None
         self.begun = 0.0  # the start of the current try, or, in a wait, of the last try
         self.number = number
+        self.since = 0.0
 
     @abstractmethod
     def ended(self, value: Any, failure: BaseException | None) -> None:

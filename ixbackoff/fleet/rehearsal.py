@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from math import inf, nan
 from shutil import get_terminal_size
 from time import monotonic
@@ -25,26 +26,29 @@ from .._argument_parser import (
     timing,
     whole,
 )
+from .._functions.answering import calls, calls_async
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._meaning.chains import Ladder, program_of
-from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from .._words.reasons import NOTE
 from ..plotting.plot_command import pictured
+from .arrivals import Arrivals
 from .drawing import Panel, Picture, by_second, draw
-from .flags import add_picture, add_seeds
+from .lost_capacity import Outage
 from .outcomes import Outcome, Second
-from .reports import RECOVERS, Numbers, Report, sampled, spread
+from .reports import PICTURE, RECOVERS, Numbers, Report, sampled, seed_flags, spread
+from .samples import quantile
 from .services.channel import Channel
 from .services.queue import BoundedQueue
 from .services.replies import Answering
 from .services.server import SlowingServer
 from .services.service import Served, Service
-from .simulation import Outage, simulate
+from .simulation import simulate
 
 T = TypeVar("T")
 
+POSITIVE = number(1e-6, 1e6)
 BUDGETS: dict[str, Callable[[], RetryBudget]] = {
     "botocore": RetryBudget.botocore,
     "grpc": RetryBudget.grpc,
@@ -72,10 +76,25 @@ def interpreter(text: str) -> Interpreter[Any]:
 
 def outage(text: str) -> Outage:
     start, _, length = text.partition(":")
+    length, _, lost = length.partition(":")
     try:
-        return Outage(float(start), float(length))
+        return Outage(float(start), float(length), float(lost or 1))
     except ValueError:
-        raise ArgumentTypeError(f"{text}: write START:LENGTH, in seconds, such as 15:20") from None
+        raise ArgumentTypeError(
+            f"{text}: write START:LENGTH, in seconds, such as 15:20; or START:LENGTH:LOST, with "
+            "the share of the capacity that is lost, such as 15:20:0.5"
+        ) from None
+
+
+def arrivals(text: str) -> Arrivals:
+    """Return a rate, or import a function of the time or a list of times."""
+    if ":" not in text:
+        return POSITIVE(text)
+    named: Arrivals = imported(text)
+    given: object = named
+    if not callable(given) and not isinstance(given, Iterable):
+        raise ArgumentTypeError(f"{text} is neither a function nor a list of times, but {named!r}")
+    return named
 
 
 def breaker(text: str) -> Callable[[], CircuitBreaker]:
@@ -107,17 +126,20 @@ FLAGS = (
     Flag(
         "arrivals",
         None,
-        number(1e-6, 1e6),
-        "instead of --clients: arrivals per second, each for one run",
+        arrivals,
+        "instead of --clients: arrivals per second, each for one run; or a function from the "
+        "seconds to that rate, or a list of times",
+        "RATE|MODULE:NAME",
     ),
-    Flag("think", 10.0, number(1e-6, 1e6), "the mean time between a client's runs", "SECONDS"),
+    Flag("think", 10.0, POSITIVE, "the mean time between a client's runs", "SECONDS"),
     Flag("seconds", 75.0, number(1, 1e6), "the length of the simulation", "SECONDS"),
     Flag(
         "outage",
         "15:20",
         outage,
-        "when the service stops and for how long, in seconds",
-        "START:LENGTH",
+        "when the service stops and for how long, in seconds; with LOST, 0 to 1, it only loses "
+        "that share of its capacity",
+        "START:LENGTH[:LOST]",
     ),
     Flag(
         "answers",
@@ -130,13 +152,7 @@ FLAGS = (
     Flag("backlog", 4096, whole(0, 65_535), "post: the length of the accept queue"),
     Flag("queue", 100, whole(0, 10**9), "queue: its length"),
     Flag("workers", 20, whole(1, 10**6), "queue: the number of workers"),
-    Flag(
-        "time",
-        0.1,
-        number(1e-6, 1e6),
-        "queue: work for a request; channel: a transmission",
-        "SECONDS",
-    ),
+    Flag("time", 0.1, POSITIVE, "queue: work for a request; channel: a transmission", "SECONDS"),
     Flag("slotted", False, bool, "channel: transmissions begin with slots"),
     Flag("schedule", None, timing, "seconds, or MODULE:NAME (default: its own)", "SCHEDULE"),
     Flag("within", None, duration(1e-6), "the time limit of each run, such as 30 or 5m", "SECONDS"),
@@ -169,19 +185,14 @@ def parsed(arguments: list[str] | None) -> Namespace:
         "(default: queue)",
     )
     parser.add_argument("--budget", choices=BUDGETS, help="the retry budget of each client")
-    add_seeds(parser)
-    add_picture(parser)
+    add_flags(parser, [*seed_flags(), PICTURE])
     args = parser.parse_args(arguments)
     if args.clients is not None and args.arrivals is not None:
         parser.error("argument --arrivals: not allowed with argument --clients")
     return args
 
 
-calls: type[Call[Any]] = Call
-calls_async: type[CallAsync[Any]] = CallAsync
-NOTHING: Interpreter[Any] = calls.handled_by(lambda _: None) | calls_async.handled_by(
-    lambda _: None
-)
+NOTHING = calls.handled_by(lambda _: None) | calls_async.handled_by(lambda _: None)
 """The answers to the calls of a decorated function, whose results are ignored."""
 
 
@@ -263,23 +274,29 @@ def live_counts() -> Generator[Callable[[int, Second], None] | None]:
             print(file=sys.stderr)
 
 
+def quantiles(outcome: Outcome, at: float) -> list[float]:
+    """Return a quantile of the latencies of the runs that succeeded in each second."""
+    left = iter(outcome.latencies)
+    return [quantile([*islice(left, second.well)] or [nan], at) for second in outcome.seconds]
+
+
 def picture(outcome: Outcome, stopped: Outage) -> Picture:
     seconds, gray = outcome.seconds, ("the service is stopped", stopped.span)
     rates = {
-        "requests": by_second([second.asked for second in seconds], 0),
-        "runs that ended well": by_second([second.well for second in seconds], 1),
-        "runs that gave up": by_second([second.gave_up for second in seconds], 2),
+        "requests": [second.asked for second in seconds],
+        "runs that ended well": [second.well for second in seconds],
+        "runs that gave up": [second.gave_up for second in seconds],
     }
-    loads = by_second([second.load for second in seconds], 0)
-    latencies = by_second([second.latency if second.answered else nan for second in seconds], 0)
+    loads = {"requests in the service": [second.load for second in seconds]}
+    latencies = {f"p{at} of the runs": quantiles(outcome, at / 100) for at in (50, 99)}
     well = outcome.total(lambda second: second.well)
     gave_up = outcome.total(lambda second: second.gave_up)
     return Picture(
         f"{well:,} runs ended well, {gave_up:,} gave up",
         [
-            [Panel("per second", rates, outage=gray)],
-            [Panel("requests in the service", {"load": loads}, outage=gray)],
-            [Panel("latency, s", {"latency": latencies}, outage=gray)],
+            [Panel("per second", by_second(rates), outage=gray)],
+            [Panel("requests in the service", by_second(loads, (3,)), outage=gray)],
+            [Panel("latency of runs, s", by_second(latencies, (4, 5)), outage=gray)],
         ],
         inches=(9.0, 7.0),
         shared=True,

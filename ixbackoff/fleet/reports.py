@@ -1,22 +1,25 @@
-"""The output of the command line: the report of a simulation, and the spread over many seeds."""
+"""The command line of simulations: flags for seeds, the report of one, the spread over many."""
 
 from __future__ import annotations
 
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from math import inf
+from math import inf, isnan
 from operator import itemgetter
+from pathlib import Path
 from typing import TypeVar
 
+from .._argument_parser import Flag, whole
+from .lost_capacity import Outage
 from .outcomes import Outcome
 from .samples import Sample
 from .seeds import each_seed
-from .simulation import Outage
 
 R = TypeVar("R")
 Numbers = Mapping[str, float | None]
 """The numbers or truth values to compare between seeds, by name."""
+PICTURE = Flag("picture", None, Path, "also draw into this folder; needs matplotlib", "FOLDER")
 LABEL = 44
 COLUMN = 10
 RECOVERS = "recovers"
@@ -33,8 +36,10 @@ class Report:
     """
 
     def __init__(self, outcome: Outcome, stopped: Outage) -> None:
+        self.outcome, self.stopped = outcome, stopped
         begin, end = int(stopped.start), stopped.start + stopped.length
         asked = [second.asked for second in outcome.seconds]
+        self.well = [second.well for second in outcome.seconds]
         self.before = outcome.rate(lambda second: second.well, begin // 2, begin)
         self.after = outcome.rate(lambda second: second.well, int(end), len(outcome.seconds))
         self.asked = outcome.rate(lambda second: second.asked, begin // 2, begin)
@@ -44,10 +49,9 @@ class Report:
             outcome.recovered_after(end, self.before, SHARE, SPAN) if self.before else None
         )
         self.unserved = outcome.gave_up / max(outcome.clients, 1)
-        self.clients = outcome.clients
         self.runs = outcome.total(lambda second: second.well + second.gave_up)
         self.gave_up = outcome.total(lambda second: second.gave_up) / max(self.runs, 1)
-        self.events = outcome.events
+        self.p50, self.p99 = outcome.quantile(0.5), outcome.quantile(0.99)
 
     def text(self) -> str:
         if self.recovered is not None:
@@ -63,9 +67,11 @@ class Report:
                 f"load       {self.asked:.1f} requests/s before, {self.most} at most, "
                 f"in second {self.second}",
                 f"recovery   {recovery}",
-                f"gave up    {self.unserved:.1%} of {self.clients} clients, "
+                f"latency    {written(self.p50)} s in the median and {written(self.p99)} s at the "
+                "99th percentile of the runs that succeeded",
+                f"gave up    {self.unserved:.1%} of {self.outcome.clients} clients, "
                 f"in {self.gave_up:.1%} of {self.runs:.0f} runs",
-                f"events     {self.events}",
+                f"events     {self.outcome.events}",
             ]
         )
 
@@ -75,11 +81,23 @@ class Report:
             "goodput after it, runs/s": self.after,
             "load before the outage, requests/s": self.asked,
             "load at most, requests/s": self.most,
+            "latency of runs, median, s": self.p50,
+            "latency of runs, p99, s": self.p99,
             "clients that gave up, %": self.unserved * 100,
             "runs that gave up, %": self.gave_up * 100,
             "recovers after, s": self.recovered,
             RECOVERS: self.recovered is not None,
         }
+
+
+def seed_flags(default: int = 1, text: str = "the number of seeds") -> list[Flag]:
+    """Make the flags that `sampled` reads; `text` describes `--seeds`."""
+    processes = "the number of processes for many seeds (default: the number of processors)"
+    return [
+        Flag("seed", 0, whole(0, 2**32), "the seed of the random numbers"),
+        Flag("seeds", default, whole(1, 100_000), f"{text}, from --seed on"),
+        Flag("jobs", None, whole(1, 1000), processes),
+    ]
 
 
 def sampled(function: Callable[[int], R], args: Namespace) -> Sample[R]:
@@ -131,9 +149,13 @@ def spread(sample: Sample[Numbers]) -> str:
 def written(number: float) -> str:
     """Return a number as text, with as many digits as a comparison needs.
 
-    >>> written(1353.5), written(7.25), written(9.0), written(float("inf"))
-    ('1354', '7.2', '9', 'never')
+    >>> written(1353.5), written(7.25), written(9.0), written(0.0412), written(float("inf"))
+    ('1354', '7.2', '9', '0.041', 'never')
     """
     if number == inf:
         return "never"
+    if isnan(number):
+        return "none"
+    if abs(number) < 1:
+        return f"{number:.2g}"
     return f"{number:.0f}" if number >= 100 or number == int(number) else f"{number:.1f}"

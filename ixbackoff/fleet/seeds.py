@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 R = TypeVar("R")
 
-SEEDS = 40
-"""The default number of seeds: with fewer, a share such as "recovers in 90 %" says little."""
-ROUND = 1.0
-"""Seconds without a result after which the workers are checked."""
+SEEDS = 40  # by default: with fewer, a share such as "recovers in 90 %" says little
+ROUND = 1.0  # seconds without a result after which the workers are checked
 
 
 def each_seed(

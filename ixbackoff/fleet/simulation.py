@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
@@ -21,6 +21,8 @@ from .._words.rungs import Nat, Z
 from .._words.vocabulary import Delay, Log, Now, Pick, Reserve, Throw
 from .._writing.programs import Program
 from ..schedules.timings import Timing
+from .arrivals import Arrivals
+from .lost_capacity import Outage, checked_outages
 from .outcomes import Outcome, Second
 from .samples import Sample
 from .seeds import SEEDS, each_seed
@@ -39,28 +41,12 @@ Unserved: TypeAlias = Delay | Log | Now | Pick | Reserve | Throw
 """The commands that need no service."""
 
 
-class Outage(NamedTuple):
-    """An interval in which services are stopped: `length` seconds from the second `start` on."""
-
-    start: float
-    length: float
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """The seconds at which it begins and ends.
-
-        >>> Outage(15.0, 20.0).span
-        (15.0, 35.0)
-        """
-        return self.start, self.start + self.length
-
-
 def simulate(
     program: Program[I, Z, A, E | Unserved] | Callable[[int], Program[I, Z, A, E | Unserved]],
     services: Served[E],
     *,
     clients: int | None = None,
-    arrivals: float | None = None,
+    arrivals: Arrivals | None = None,
     seconds: float,
     schedule: Timing | None = None,
     within: float | timedelta | None = None,
@@ -91,8 +77,10 @@ def simulate(
         services: the services of its commands; `Delay`, `Log`, `Now`, `Pick`, `Reserve` and `Throw`
             need none.
         clients: the number of clients, from the beginning to the end.
-        arrivals: instead of `clients`, the mean number of clients that arrive per second, at random
-            times and each for one run.
+        arrivals: instead of `clients`, which arrive one by one, each for one run: the mean number
+            per second, for random times; a function from the time, in seconds, to that number, as
+            for a spike or a ramp (it is asked for each 64th of a second); or a list of times, as of
+            a recorded trace.
         seconds: the length in virtual time; an event at this time does not happen.
         schedule: the seconds of the waits, by default those of the program; a `Timing` that can
             shorten waits is allowed here.
@@ -103,18 +91,18 @@ def simulate(
         breaker: a function from the number of a client to its circuit breaker, in the same way.
         think: the mean seconds, exponentially distributed, before the first run of a client and
             between two runs; `None`: each client runs the program once, at the beginning.
-        outages: the intervals in which all services are stopped; they must not overlap.
+        outages: the intervals in which all services are stopped or slower; they must not overlap.
         seed: the seed of the random numbers: the same seed gives the same events.
         trace: whether to record every command with its answer or failure.
         watch: called at the end of each second with its number and its counts.
 
     Raises:
         ValueError: `clients`, `arrivals` or `seconds` is not above 0; both or neither of the first
-            two are given; `think` is given with `arrivals`; `seed` is not a whole number; or an
-            outage is not within the seconds.
+            two are given; arrival times are not in order; `think` is given with `arrivals`; `seed`
+            is not a whole number; or an outage is not within the seconds.
         Misuse: no service serves a command of the program; the program cannot run; there is an
-            outage, and a service cannot stop; or time does not advance, as with a client at
-            `FOREVER` that waits 0 s and a service that fails immediately.
+            outage, and a service cannot stop or slow down; or time does not advance, as with a
+            client at `FOREVER` that waits 0 s and a service that fails immediately.
     """
     if hasattr(program, PROGRAM):
         raise Misuse(f"{program!r}: a fleet runs programs: give backoff(N3).program(function).")
@@ -158,7 +146,7 @@ def simulate_many(
     executor: Executor | None = None,
     watch: Callable[[int, Outcome], None] | None = None,
     clients: int | None = None,
-    arrivals: float | None = None,
+    arrivals: Arrivals | None = None,
     seconds: float,
     schedule: Timing | None = None,
     within: float | timedelta | None = None,
@@ -248,7 +236,7 @@ def check_makes(name: str, kind: type, make: object) -> None:
         )
 
 
-def checked_clients(clients: object, arrivals: float | None, think: float | None) -> int:
+def checked_clients(clients: object, arrivals: object, think: float | None) -> int:
     """Return the number of clients at the beginning: 0 if clients arrive later."""
     if arrivals is None:
         if not isinstance(clients, int) or clients < 1:
@@ -259,26 +247,4 @@ def checked_clients(clients: object, arrivals: float | None, think: float | None
             f"arrivals={arrivals!r}: each arriving client runs the program once; leave out "
             "clients= and think=."
         )
-    above_zero("arrivals", arrivals)
     return 0
-
-
-def checked_outages(outages: Iterable[Outage], seconds: float) -> tuple[tuple[float, float], ...]:
-    """Return the start and the end of each outage, in order."""
-    over = 0.0
-    stops: list[tuple[float, float]] = []
-    given: list[Outage] = [*outages]
-    if not all(isinstance(outage, Outage) for outage in given):
-        raise Misuse(f"outages={given!r}: give a list of Outage(start, length).")
-    for outage in sorted(given):
-        start, end = outage.span
-        if not 0 <= start < end <= seconds:
-            raise ValueError(
-                f"{outage!r} is not within the {seconds:g} s of the simulation: give a start and a "
-                "length that are."
-            )
-        if start < over:
-            raise ValueError(f"{outage!r} begins during an earlier outage: join the two.")
-        over = end
-        stops.append((start, end))
-    return tuple(stops)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from math import ceil, log
@@ -19,9 +19,11 @@ from .._meaning.machine import IN_PLACE
 from .._running.traces import Performed
 from .._words.commands import Misuse
 from ..schedules.timings import Timing
+from .arrivals import Arrivals, arrival_times
 from .environment import Environment, Running, checked_budget, checked_program, standard
 from .event_queue import Events
 from .guarded_clients import GuardedClient
+from .lost_capacity import Outage
 from .outcomes import Outcome, Second
 from .retries import Retrying, tried
 from .retry_clients import RetryClient
@@ -42,7 +44,7 @@ class Simulator:
         timing: Timing,
         within: float | None,
         think: float | None,
-        arrivals: float | None,
+        arrivals: Arrivals | None,
         seed: int,
         trace: bool,
     ) -> None:
@@ -81,7 +83,7 @@ class Simulator:
         breaker: Callable[[int], CircuitBreaker] | None,
         clients: int,
         seconds: float,
-        stops: tuple[tuple[float, float], ...],
+        outages: Sequence[Outage],
         watch: Callable[[int, Second], None] | None,
     ) -> Outcome:
         LEFT.set(None)
@@ -98,9 +100,11 @@ class Simulator:
         numbers = count(clients)
         try:
             with simulating():
-                self.plan_outages(stops)
+                self.plan_outages(outages)
                 running.extend(map(made, range(clients)))
-                self.plan_arrival(self.arrivals, made, numbers)
+                if self.arrivals is not None:
+                    times = arrival_times(self.arrivals, seconds, self.random)
+                    self.plan_arrival(times, made, numbers)
                 self.run(running, seconds, watch)
         finally:
             IN_PLACE[0] = None
@@ -113,6 +117,7 @@ class Simulator:
             self.ended,
             tuple(self.environment.trace or ()),
             len(self.gave_up),
+            self.environment.tally.latencies,
         )
 
     def run(
@@ -123,7 +128,7 @@ class Simulator:
     ) -> None:
         events, tally = self.events, self.environment.tally
         for client in clients:
-            events.after(self.pause(), client.__class__.begin, client)
+            self.plan_run(client, self.pause())
         for second in range(ceil(seconds)):
             events.run(until=min(second + 1.0, seconds))
             load = sum([serving.load() for serving in self.serving])
@@ -135,28 +140,33 @@ class Simulator:
                 break
 
     def plan_arrival(
-        self, rate: float | None, made: Callable[[int], Running], numbers: Iterator[int]
+        self, times: Iterator[float], made: Callable[[int], Running], numbers: Iterator[int]
     ) -> None:
-        """Plan the arrival of the next client at a random time, which plans that of another."""
-        if rate is None:
-            return
+        """Plan the arrival of the next client, which plans that of another."""
 
         def arrive(_: object) -> None:
             number = next(numbers)
             client = self.present[number] = made(number)
-            self.plan_arrival(rate, made, numbers)
+            client.since = self.events.now
+            self.plan_arrival(times, made, numbers)
             client.begin()
 
-        self.events.after(-log(1.0 - self.random()) / rate, arrive)
+        when = next(times, None)
+        if when is not None:
+            self.events.at(when, arrive)
 
-    def plan_outages(self, stops: tuple[tuple[float, float], ...]) -> None:
-        for start, end in stops:
+    def plan_run(self, client: Running, pause: float) -> None:
+        client.since = when = self.events.now + pause
+        self.events.at(when, client.__class__.begin, client)
+
+    def plan_outages(self, outages: Sequence[Outage]) -> None:
+        for outage in outages:
             for serving in self.serving:
-                if serving.__class__.stop is Serving.stop:
-                    serving.stop()  # raises Misuse: this service has no outages
-                self.events.at(start, serving.__class__.stop, serving)
-                self.events.at(end, serving.__class__.resume, serving)
-        if stops and not self.serving:
+                if serving.__class__.set_speed is Serving.set_speed:
+                    serving.set_speed(0)  # raises Misuse: this service has no outages
+                for when, speed in zip(outage.span, (1 - outage.lost, 1), strict=True):
+                    self.events.at(when, serving.set_speed, speed)
+        if outages and not self.serving:
             raise Misuse("There are outages, but no service that could stop: leave out outages=.")
 
     def client(
@@ -202,11 +212,12 @@ class Simulator:
         self.ended = events.now
         if failure is None:
             tally.well += 1
+            tally.latencies.append(events.now - client.since)
         else:
             tally.gave_up += 1
             self.gave_up.add(client.number)
         if self.rate is not None:
-            events.after(-log(1.0 - self.random()) / self.rate, client.__class__.begin, client)
+            self.plan_run(client, -log(1.0 - self.random()) / self.rate)
 
     def guarded_done(self, client: Any, answer: object, failure: BaseException | None) -> None:
         client.close_account(failure)

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from functools import partial
 from math import ceil, log
+from operator import attrgetter
 from typing import NamedTuple
 
 from .._argument_parser import FAILED, Flag, Parser, add_flags, number, whole
 from .._words.commands import Command
 from .._words.failures import ServerError
-from .._words.rungs import DEEPEST, FOREVER
+from .._words.rungs import DEEPEST, FOREVER, N20
 from .._writing.programs import at
 from ..schedules.algebra import Schedule
 from ..schedules.published import thain
-from .flags import add_seeds
-from .reports import sampled
+from .lost_capacity import Outage
+from .reports import sampled, seed_flags, written
 from .seeds import SEEDS
 from .services.queue import BoundedQueue
 from .services.replies import Answering
 from .simulation import simulate
 
 FACTOR = 2.0
-GROWN = 4
-"""After 4 (M + T) all waits have grown to M, although R may double earlier waits."""
+GROWN = 4  # after 4 (M + T) all waits have grown to M, although R may double earlier waits
 WATCHED = 10
 ROUNDED = 1 + 1e-9
-BOUNDS = {"p99": (1e-6, 3600), "clients": (1, 10**6), "rate": (1e-3, 1e9), "outage": (1e-3, 1e9)}
 
 
 class Tuned(NamedTuple):
@@ -51,11 +49,6 @@ def tuned(p99: float, clients: int, rate: float, outage: float) -> Tuned:
     >>> tuned(p99=0.01, clients=1000, rate=1000.0, outage=30.0)
     Tuned(timeout=0.01, maximum=1.0, rungs=36, rate=1000.0)
     """
-    numbers: dict[str, object] = {"p99": p99, "clients": clients, "rate": rate, "outage": outage}
-    for name, given in numbers.items():
-        least, most = BOUNDS[name]
-        if not isinstance(given, int | float) or not least <= given <= most:
-            raise ValueError(f"{name}={given!r}: give a number, {least:g} to {most:g}.")
     maximum = max(clients / rate, p99)
     growing = max(ceil(log(maximum / p99, FACTOR)), 0)
     grown = p99 * (FACTOR**growing - 1) / (FACTOR - 1)  # the least sum of the waits below M
@@ -93,32 +86,50 @@ def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
     return outcome.rate(lambda second: second.failed, GROWN, GROWN + WATCHED) / unit
 
 
-SECONDS, RATE = number(*BOUNDS["p99"]), number(*BOUNDS["rate"])
+class Check(NamedTuple):
+    """What a simulation with one seed says; the times are in seconds."""
+
+    failing: float  # failed requests per second, after all waits have grown
+    p50: float  # of the runs that succeeded
+    p99: float
+    gave_up: float  # the share of the runs
+
+
+def checked(tuning: Tuned, clients: int, outage: float, seed: int = 0) -> Check:
+    """Simulate an outage with which all runs begin, besides that of `failing_rate`."""
+    outcome = simulate(
+        at(N20).retry(Ping()),
+        BoundedQueue(length=0, work=0.0, workers=clients).serves(Ping),
+        clients=clients,
+        seconds=outage + (DEEPEST + 1) * tuning.maximum,
+        schedule=tuning.schedule,
+        outages=[Outage(0.0, outage)],
+        seed=seed,
+    )
+    failing = failing_rate(tuning, clients, seed)
+    return Check(failing, outcome.quantile(0.5), outcome.quantile(0.99), outcome.gave_up / clients)
+
+
+RATE = number(1e-3, 1e9)
+P99 = "the 99th percentile of the response time"
 BEARABLE = "the failed requests per second that the service can bear for long"
 FLAGS = (
-    Flag(
-        "p99", None, SECONDS, "the 99th percentile of the response time", "SECONDS", required=True
-    ),
+    Flag("p99", None, number(1e-6, 3600), P99, "SECONDS", required=True),
     Flag("clients", None, whole(1, 10**6), "the number of clients", required=True),
     Flag("rate", None, RATE, BEARABLE, "RATE", required=True),
     Flag("outage", 30, RATE, "the outage that a ladder has to outlast", "SECONDS"),
 )
 
 
-def parsed(arguments: list[str] | None) -> Namespace:
+def main(arguments: list[str] | None = None) -> int:
     parser = Parser(
         prog="ixbackoff fleet tune",
         description='The parameters of MIN(R * T * F^N, M) that "Exponential Backoff in '
         'Distributed Systems" recommends, checked by a simulation of the outage.',
         epilog="Exit status: 0; 1 if the service cannot bear the load; 2 if the command is wrong.",
     )
-    add_flags(parser, FLAGS)
-    add_seeds(parser, SEEDS, "the number of simulations for the check")
-    return parser.parse_args(arguments)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    args = parsed(arguments)
+    add_flags(parser, [*FLAGS, *seed_flags(SEEDS, "the number of simulations for the check")])
+    args = parser.parse_args(arguments)
     tuning = tuned(args.p99, args.clients, args.rate, args.outage)
     ladder = f"N{min(tuning.rungs, DEEPEST)}"
     if tuning.rungs <= DEEPEST:
@@ -129,12 +140,20 @@ def main(arguments: list[str] | None = None) -> int:
             f"deepest ladder is {ladder}: its run ends before the outage, unless M is longer"
         )
     print(f"schedule  thain(timeout={tuning.timeout:g}, maximum={tuning.maximum:g})")
-    sample = sampled(partial(failing_rate, tuning, args.clients), args)
-    measured = max(sample.results)
+    sample = sampled(partial(checked, tuning, args.clients, args.outage), args)
+    measured = max(check.failing for check in sample.results)
     holds = measured <= args.rate * ROUNDED
     print(
         f"check     {measured:.1f} failed requests/s at most during the outage, with "
         f"{args.seeds} seeds; the service can take {args.rate:g}: "
         f"{'enough' if holds else 'too few'}"
+    )
+    gave_up = sample.mean(attrgetter("gave_up"))
+    p50, p99 = (written(sample.quantile(attrgetter(name))) for name in ("p50", "p99"))
+    print(
+        f"latency   {p50} s in the median and {p99} s at the 99th percentile of the runs that "
+        "begin with the outage and succeed"
+        if gave_up < 1
+        else "latency   no run that begins with the outage succeeds"
     )
     return 0 if holds else FAILED

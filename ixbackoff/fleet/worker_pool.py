@@ -20,7 +20,9 @@ ENDING = 0.02  # seconds: the kernel may list a thread for a moment after its en
 @contextmanager
 def worker_pool(workers: int) -> Generator[Executor]:
     """Start `workers` processes for this block; if the block fails, they end immediately."""
-    executor = ProcessPoolExecutor(workers, get_context(start_method()), initializer=begin)
+    # fork takes 10 ms, spawn 300, but fork is safe only without threads
+    method = "fork" if sys.platform == "linux" and is_alone() else "spawn"
+    executor = ProcessPoolExecutor(workers, get_context(method), initializer=begin)
     try:
         yield executor
     except BaseException:  # Ctrl-C, too: a simulation can take minutes
@@ -51,11 +53,6 @@ def terminate(executor: ProcessPoolExecutor) -> None:
         worker.terminate()
     sender: Any = executor._result_queue
     sender._writer.close()
-
-
-def start_method() -> str:
-    """Choose how processes start: fork takes 10 ms, spawn 300, but fork is safe without threads."""
-    return "fork" if sys.platform == "linux" and is_alone() else "spawn"
 
 
 def is_alone() -> bool:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import Span, TracerProvider
 
-
 KEY = "ixbackoff-run"
 """The key, in OpenTelemetry's context, of the run whose command is being performed."""
 
@@ -114,10 +113,7 @@ class Spans:
         return Current(span, inner, context.attach(inner))
 
     def _wait(self, event: WaitBegan) -> None:
-        attributes: dict[str, Any] = {
-            "ixbackoff.wait": event.seconds,
-            "ixbackoff.rung": event.rung,
-        }
+        attributes: dict[str, Any] = {"ixbackoff.wait": event.seconds, "ixbackoff.rung": event.rung}
         if event.failure is not None:
             attributes["error.type"] = kind_of(event.failure)
             counted = {"ixbackoff.run": event.run.name, "error.type": kind_of(event.failure)}

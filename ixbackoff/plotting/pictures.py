@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from .._words.extras import needed
 from ..schedules.timings import Timing
-from .styles import headline, legend, line_style, plain, save
+from .styles import headline, legend, line_style, plain, saved_figure
 
 SCALES = {"linear": "linear", "logarithmic": "log"}
-FORMATS = ("png", "svg")
-INCHES = (8.0, 5.0)
 RUNS = 100
 HIGHEST = 1e100  # seconds; above it, the margins of a picture would overflow
 COLORS = ("tab:blue", "tab:green", "tab:orange", "tab:red", "tab:purple", "tab:brown")
-SAME = {"svg.hashsalt": "ixbackoff", "svg.fonttype": "none"}
-"""Settings by which the same picture is the same file, with text that can be searched."""
 
 
 def plot(
@@ -67,25 +61,17 @@ def plot(
             f"plot({dict(schedules)!r}, wait_count={wait_count!r}): give a schedule, and 1 wait or "
             "more."
         )
-    with needed("drawing", "plot", {"matplotlib"}):  # its stubs leave out much, so it is Any
-        matplotlib: Any = import_module("matplotlib")
-        figures: Any = import_module("matplotlib.figure")
     curves = [Curve(label, timing, wait_count, seed) for label, timing in schedules.items()]
-    into = Path(folder)
-    into.mkdir(parents=True, exist_ok=True)
+    first = min(curve.run[0] for curve in curves)
+    last = max(curve.run[-1] for curve in curves)
     files: list[Path] = []
     for scale in SCALES:
-        with matplotlib.rc_context(SAME):
-            figure: Any = figures.Figure(figsize=INCHES, layout="constrained")
+        with saved_figure(Path(folder), f"{name}-{scale}", (8.0, 5.0)) as (figure, saved):
             axes = figure.add_subplot()
             draw(axes, curves, scale)
-            first = min(curve.run[0] for curve in curves)
-            last = max(curve.run[-1] for curve in curves)
             headline(figure, f"How long the waits get: from {first:.3g} s to {last:.3g} s")
             legend(figure, axes, columns=2)
-            for form in FORMATS:
-                files.append(into / f"{name}-{scale}.{form}")
-                save(figure, files[-1])
+        files += saved
     return files
 
 
@@ -103,15 +89,10 @@ class Curve:
 
 def draw(axes: Any, curves: Sequence[Curve], scale: str) -> None:
     for number, curve in enumerate(curves, 1):
-        color = COLORS[(number - 1) % len(COLORS)]
+        style = line_style(number - 1, colors=COLORS)
         points = {k: wait for k, wait in enumerate(curve.run, 1) if drawable(wait, scale)}
-        axes.plot(
-            list(points),
-            list(points.values()),
-            **line_style(number - 1, colors=COLORS),
-            label=curve.label,
-            gid=f"curve-{number}",
-        )
+        named = {"label": curve.label, "gid": f"curve-{number}"}
+        axes.plot([*points], [*points.values()], **style, **named)
         if curve.spread:
             band = {
                 k: ends
@@ -122,7 +103,7 @@ def draw(axes: Any, curves: Sequence[Curve], scale: str) -> None:
                 list(band),
                 [least for least, _ in band.values()],
                 [most for _, most in band.values()],
-                color=color,
+                color=style["color"],
                 alpha=0.2,
                 linewidth=0,
                 gid=f"band-{number}",

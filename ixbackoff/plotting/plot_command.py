@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -45,30 +45,9 @@ def file_name(text: str) -> str:
 FLAGS = (
     Flag("waits", 20, whole(1, MOST), "the number of waits", "WAITS"),
     Flag("seed", 1, whole(0), "the seed of the random numbers", "SEED"),
+    Flag("folder", None, Path, "the folder of the files (default: this one)", "FOLDER"),
+    Flag("name", "waits", file_name, "the beginning of the names of the files", "NAME"),
 )
-
-
-def parsed(arguments: list[str] | None) -> Namespace:
-    parser = Parser(
-        prog="ixbackoff plot",
-        description="Draw the waits of schedules over the number of the try, on a linear and a "
-        "logarithmic axis, as PNG and SVG. Without names it draws the two graphs of the post "
-        '"Exponential Backoff or how not to crash a server".',
-    )
-    parser.add_argument(
-        "timings",
-        nargs="*",
-        type=named,
-        metavar="MODULE:NAME",
-        help="a schedule, by its name in a module that can be imported",
-    )
-    add_flags(parser, FLAGS)
-    parser.add_argument(
-        "--folder", type=Path, default=Path(), help="the folder of the files (default: this one)"
-    )
-    beginning = "the beginning of the names of the files"
-    add_flags(parser, [Flag("name", "waits", file_name, beginning, "NAME")])
-    return parser.parse_args(arguments)
 
 
 def pictured(draw_into: Callable[[Path], Iterable[Path]], folder: Path | None) -> int:
@@ -88,7 +67,21 @@ def pictured(draw_into: Callable[[Path], Iterable[Path]], folder: Path | None) -
 
 
 def main(arguments: list[str] | None = None) -> int:
-    args = parsed(arguments)
+    parser = Parser(
+        prog="ixbackoff plot",
+        description="Draw the waits of schedules over the number of the try, on a linear and a "
+        "logarithmic axis, as PNG and SVG. Without names it draws the two graphs of the post "
+        '"Exponential Backoff or how not to crash a server".',
+    )
+    parser.add_argument(
+        "timings",
+        nargs="*",
+        type=named,
+        metavar="MODULE:NAME",
+        help="a schedule, by its name in a module that can be imported",
+    )
+    add_flags(parser, FLAGS)
+    args = parser.parse_args(arguments)
     timings = labelled(dict(args.timings or map(named, POST)))
     how = {"wait_count": args.waits, "seed": args.seed, "name": args.name}
-    return pictured(partial(plot, timings, **how), args.folder)
+    return pictured(partial(plot, timings, **how), args.folder or Path())

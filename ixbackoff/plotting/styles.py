@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from .._words.extras import needed
+
+SAME = {"svg.hashsalt": "ixbackoff", "svg.fonttype": "none"}
+"""Settings by which the same picture is the same file, with text that can be searched."""
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#806000", "#56b4e9", "#000000")
 """Colors that nearly everybody can distinguish (Okabe and Ito), with a darker yellow."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "x")
-MARKS = 12
-"""Markers on a line that has a point each second."""
+MARKS = 12  # markers on a line that has a point each second
 DARK = """@media (prefers-color-scheme: dark) { text { fill: #e6edf3 }
    [style*="fill: #ffffff"] { fill: #131416 !important }
    [style*="fill: #e6e6e6"] { fill: #2d3237 !important }
@@ -50,16 +54,33 @@ def headline(figure: Any, text: str) -> None:
     figure.suptitle(text, x=0.01, ha="left", fontsize=12, fontweight="bold")
 
 
-def save(figure: Any, file: Path) -> None:
-    """Write a picture; an SVG is light or dark as its page is."""
-    svg = file.suffix == ".svg"
-    figure.savefig(file, metadata={"Date": None} if svg else None)
-    if svg:
-        file.write_bytes(file.read_bytes().replace(b"</style>", f" {DARK}</style>".encode()))
+@contextmanager
+def saved_figure(
+    folder: Path, name: str, inches: tuple[float, float]
+) -> Generator[tuple[Any, list[Path]]]:
+    """Yield a figure and the files that are written at the end of the block, a PNG and an SVG.
+
+    The folder is made if it is missing. The SVG is light or dark as its page is.
+    """
+    with needed("drawing", "plot", {"matplotlib"}):  # its stubs leave out much, so it is Any
+        matplotlib: Any = import_module("matplotlib")
+        figures: Any = import_module("matplotlib.figure")
+    folder.mkdir(parents=True, exist_ok=True)
+    png, svg = folder / f"{name}.png", folder / f"{name}.svg"
+    with matplotlib.rc_context(SAME):
+        figure = figures.Figure(figsize=inches, layout="constrained")
+        yield figure, [png, svg]
+        figure.savefig(png)
+        figure.savefig(svg, metadata={"Date": None})
+        svg.write_bytes(svg.read_bytes().replace(b"</style>", f" {DARK}</style>".encode()))
 
 
-def legend(figure: Any, axes: Any, columns: int = 4) -> None:
-    """Put the legend below the picture, where it covers nothing."""
-    signs, labels = axes.get_legend_handles_labels()
-    if labels:
-        figure.legend(signs, labels, loc="outside lower center", ncols=min(columns, len(labels)))
+def legend(figure: Any, *axes: Any, columns: int = 4) -> None:
+    """Put the legend of all axes below the picture, where it covers nothing; each name once."""
+    named: dict[str, Any] = {}
+    for plot in axes:
+        for sign, label in zip(*plot.get_legend_handles_labels(), strict=True):
+            named.setdefault(label, sign)
+    if named:
+        how = {"loc": "outside lower center", "ncols": min(columns, len(named))}
+        figure.legend(named.values(), named.keys(), **how)

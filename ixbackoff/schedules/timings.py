@@ -34,6 +34,8 @@ class Chance(Protocol):
 
     def normalvariate(self, mu: float, sigma: float, /) -> float: ...
 
+    def expovariate(self, lambd: float, /) -> float: ...
+
 
 class Timing(Value, ABC):
     """The seconds of waits. A `Schedule` never shortens them; a `Shortening` may, in simulations.

@@ -80,9 +80,7 @@ def advanced(stream: Stream, answer: Any, failure: BaseException | None) -> Comm
         del failure
 
 
-def outcome(
-    command: Command[Any], context: Context
-) -> Generator[Command[Any], Any, tuple[Any, BaseException | None]]:
+def outcome(command: Command[Any], context: Context) -> Outcome:
     """Issue a command within the time limit of its branch, and return its answer or its failure."""
     before = LEFT.get()
     LEFT.set(context.get(LEFT))

@@ -83,8 +83,6 @@ def takes(seconds: float, answer: A) -> A:
 class Answers(Generic[A_co]):
     """A handler with scripted answers (`left`: the unused ones), made by `answers` or `always`."""
 
-    __slots__ = ("forever", "left")
-
     def __init__(self, script: tuple[A_co | BaseException, ...], forever: bool) -> None:
         self.left: deque[Any] = deque(script)
         self.forever = forever
@@ -137,26 +135,20 @@ def always(answer: Any) -> Answers[Any]:
 
 def given_by(answer: Any, command: Command[Any]) -> Any:
     """Return, raise or compute a scripted answer to `command`."""
-    if _is_exception(answer):
+    given: object = answer
+    kind: type = given if isinstance(given, type) else given.__class__
+    if issubclass(kind, BaseException):
         try:
             if isinstance(answer, BaseException):  # each raise adds to the traceback
                 raise answer.with_traceback(None)
             raise answer
         finally:
             del answer  # break the cycle of exception, traceback and this frame
-    kind: type = answer.__class__
     return answer.function(command) if kind is ComputedAnswer else answer
-
-
-def _is_exception(answer: object) -> bool:
-    kind = answer if isinstance(answer, type) else answer.__class__
-    return issubclass(kind, BaseException)
 
 
 class ByCommand(Generic[A]):
     """A handler with a script for each command; `by_command` makes it."""
-
-    __slots__ = ("scripts",)
 
     def __init__(self, scripts: Mapping[Any, Answers[A]]) -> None:
         self.scripts: dict[Any, Answers[A]] = dict(scripts)

@@ -14,7 +14,6 @@ __tracebackhide__ = True
 class SuiteSwitch:
     """A block in which an object is on a list of switches, for the whole process."""
 
-    __slots__ = ()
     switches: list[Any] = SWITCHES
 
     def __enter__(self) -> Self:
@@ -33,7 +32,6 @@ class NoWaits(SuiteSwitch):
         waited: the seconds of the waits of the whole process during the block, in order.
     """
 
-    __slots__ = ("waited",)
     skips = True
 
     def __init__(self) -> None:
@@ -74,7 +72,6 @@ def no_waits() -> NoWaits:
 class SingleTry(SuiteSwitch):
     """A block in which every ladder tries once; `single_try` makes it."""
 
-    __slots__ = ()
     switches = ONE_TRY
 
     def __str__(self) -> str:
@@ -106,7 +103,6 @@ def single_try() -> SingleTry:
 class NoRealWaits(SuiteSwitch):
     """A block in which a wait that takes time is an error: for tests that must not wait."""
 
-    __slots__ = ("refused",)
     skips = False
 
     def __init__(self) -> None:

@@ -31,8 +31,7 @@ __tracebackhide__ = True
 
 E = TypeVar("E")
 
-Known: TypeAlias = Delay | Log | Throw | Now | Pick | Reserve
-"""The commands that need no script."""
+Known: TypeAlias = Delay | Log | Throw | Now | Pick | Reserve  # they need no script
 
 SHOWN = 20  # lines that a report shows at each end of a long list
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -40,8 +39,6 @@ ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 class Waited:
     """A value that equals each `Delay` of the same seconds; `waited` makes it."""
-
-    __slots__ = ("seconds",)
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds

@@ -31,8 +31,6 @@ class Worlds:
     ('page', [1.0])
     """
 
-    __slots__ = ("_before", "_others", "made")
-
     def __init__(self) -> None:
         self.made: list[Virtual[Any] | VirtualAsync[Any]] = []
         self._others: list[Others] = []

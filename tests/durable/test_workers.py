@@ -21,6 +21,7 @@ from dbos._core import execute_dequeued_workflow
 from ixbackoff import N1, Constant, at, call
 from ixbackoff.durable import Engine, durable
 from ixbackoff.durable.dbosjournal import SegmentJournal
+from ixbackoff.durable.serverpool import server_engine
 from ixbackoff.durable.worker import WORKERS
 from ixbackoff.live import live
 
@@ -84,6 +85,17 @@ def test_an_idle_worker_has_at_most_four_connections(
             seen.append(connection.execute(counted, name).scalar_one())
     engine.dispose()
     assert 2 <= max(seen) <= 4
+
+
+def test_what_a_thread_gives_back_after_the_end_is_closed(roomy_postgresql: Server) -> None:
+    engine = server_engine(roomy_postgresql.url)
+    connections = [engine.connect(), engine.connect()]
+    engine.dispose()
+    connections.append(engine.connect())
+    drivers: list[Any] = [one.connection.driver_connection for one in connections]
+    for connection in connections:
+        connection.close()
+    assert all(driver.closed for driver in drivers)
 
 
 def test_many_runs_are_begun_in_one_transaction(database: str) -> None:

@@ -6,11 +6,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import pytest
 
-from ixbackoff import N1, Command, Interpreter, Misuse, at
+from ixbackoff import N0, N1, Command, Do, Interpreter, Misuse, at, attempt
 from ixbackoff.testing.exploring import Broken, Explored, Model, dies
 
 
@@ -227,6 +228,66 @@ def test_a_handler_may_hold_a_part_of_the_world() -> None:
             return Charge.handled_by(lambda _: charged.append(1))
 
     assert searched(Held).states == searched(Held, state=lambda world: world.charged).states
+
+
+@dataclass(frozen=True)
+class Join(Command[None]):
+    name: str
+
+
+@dataclass
+class Club:
+    """The first member leads. Names are the same whoever came first."""
+
+    members: dict[str, list[str]] = field(default_factory=dict)
+    president: list[str] | None = None
+
+    def join(self, command: Join) -> None:
+        new = self.members[command.name] = []
+        self.president = new if self.president is None else self.president
+        if command.name == "c":
+            assert self.president is self.members["a"], "b came first"
+
+    def interpreter(self) -> Interpreter[Join]:
+        return Join.handled_by(self.join)
+
+
+def test_the_order_of_a_dict_does_not_hide_which_part_has_another_name() -> None:
+    programs = [at(N0).do(Join(name)).end() for name in "abc"]
+    with pytest.raises(Broken, match="b came first"):
+        Model(Club, Club.interpreter).explore(*programs, faults=(), surprises=1)
+
+
+@dataclass(frozen=True)
+class Holding(Charge):
+    held: object
+
+
+class Idle(NoField):
+    def charge(self, _: Charge) -> None:
+        pass
+
+
+class Raising(NoField):
+    def charge(self, _: Charge) -> None:
+        raise ConnectionError(Lock())
+
+
+@attempt
+def raising() -> Do[Charge, None]:
+    yield from Charge()
+    raise ConnectionError(Lock())
+
+
+@pytest.mark.parametrize(
+    ("world", "effect"), [(NoField, Holding(Lock())), (Raising, Charge()), (Idle, raising())]
+)
+@pytest.mark.parametrize("merge", [True, False])
+def test_commands_and_failures_without_visible_state_are_refused(
+    world: Any, effect: Any, merge: bool
+) -> None:
+    with pytest.raises(Misuse, match=r"cannot be compared, so .* plain data: cannot pickle"):
+        Model(world, world.interpreter).explore(at(N1).retry(effect), merge=merge, surprises=1)
 
 
 def test_a_check_may_collect_what_it_sees() -> None:

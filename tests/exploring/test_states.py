@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import threading
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from dataclasses import dataclass, field
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, IntFlag
 from fractions import Fraction
+from itertools import count
 from math import nan
 from pathlib import PurePath
 from random import Random
@@ -17,9 +19,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ixbackoff import Log, NotReady, ServerError, call
+from ixbackoff import Log, Misuse, NotReady, ServerError, call
 from ixbackoff.testing.exploring import Persistent
-from ixbackoff.testing.exploring.states import frozen, state_of
+from ixbackoff.testing.exploring.states import Places, frozen, state_of
 
 atoms = (
     st.none()
@@ -58,6 +60,10 @@ def test_frozen_values_are_equal_if_the_values_are(one: Any, other: Any) -> None
 class Color(Enum):
     RED = 1
     BLUE = 2
+
+
+class Rights(IntFlag):
+    READ = 1
 
 
 class Point(NamedTuple):
@@ -99,6 +105,18 @@ def inner(number: int) -> Any:
     return lambda: number
 
 
+class Token:
+    """Each one is another key, and another member of a set."""
+
+    number = 0
+
+
+def caused(cause: Exception) -> Exception:
+    failure = NotReady("a")
+    failure.__cause__ = cause
+    return failure
+
+
 def drawn(seed: int) -> Random:
     return Random(seed)  # noqa: S311
 
@@ -134,6 +152,14 @@ DIFFERENT: list[tuple[Any, Any, Any]] = [
     (Plain(x=1).__init__, Plain(x=1).__init__, Plain(x=2).__init__),  # type: ignore[misc]
     (int, int, str),
     (1j, 1j, 2j),
+    (Rights(8), Rights(8), Rights(16)),
+    ({Token(), Token()}, {Token(), Token()}, {Token()}),
+    ({Token(): 1, Token(): 1}, {Token(): 1, Token(): 1}, {Token(): 1}),
+    (defaultdict(int), defaultdict(int), defaultdict(None)),
+    (count(1), count(1), count(2)),
+    (defaultdict(count(1).__next__), defaultdict(count(1).__next__), defaultdict(count().__next__)),
+    (OSError(2, "no", "a"), OSError(2, "no", "a"), OSError(2, "no", "b")),
+    (caused(KeyError("a")), caused(KeyError("a")), caused(KeyError("b"))),
 ]
 
 
@@ -147,6 +173,39 @@ def test_values_of_every_kind_are_compared(one: Any, same: Any, other: Any) -> N
 def test_what_has_no_state_that_can_be_seen_is_refused(value: Any) -> None:
     with pytest.raises(TypeError, match="the world: cannot"):
         state_of([value], "the world")
+
+
+class Secret:
+    def __getstate__(self) -> object:
+        raise RuntimeError("it is secret")
+
+
+@pytest.mark.parametrize("value", [multiprocessing.Lock(), Secret()])
+def test_a_state_that_fails_is_refused(value: Any) -> None:
+    with pytest.raises(Misuse, match=r"the world: (Lock objects|it is secret)"):
+        state_of([value], "the world")
+
+
+def in_order(*keys: str) -> list[Any]:
+    """Lists by their keys, and then the one that came first, by another name."""
+    lists: dict[str, list[int]] = {key: [] for key in keys}
+    return [lists, lists[keys[0]]]
+
+
+class Row(list[int]):
+    __slots__ = ()
+
+
+def test_two_names_of_a_list_of_a_class_of_its_own_are_seen() -> None:
+    row, places = Row(), Places()
+    state_of([row, row], "", places)
+    assert places.repeats
+
+
+def test_it_is_seen_which_of_two_objects_has_another_name() -> None:
+    one, other = Places(), Places()
+    one.repeats = other.repeats = True
+    assert state_of(in_order("a", "b"), "", one) != state_of(in_order("b", "a"), "", other)
 
 
 def test_what_refers_to_itself_is_refused() -> None:

@@ -132,7 +132,7 @@ def test_collisions_fall_from_kind_to_kind() -> None:
 
 
 def test_a_quick_disk_is_not_held_up() -> None:
-    fixed, aloha, _ = buffered([40], seconds=200, disk=Disk(speed=40.0))
+    fixed, aloha, _ = buffered([40], seconds=200, speed=40.0)
     assert fixed.collisions > 10 * aloha.collisions
     assert fixed.megabytes == pytest.approx(200, rel=0.02)
 

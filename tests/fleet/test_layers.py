@@ -159,7 +159,7 @@ def test_while_it_is_down_as_much_is_asked_as_the_closed_form_says(seed: int) ->
 @pytest.mark.parametrize("seed", range(2))
 def test_who_recovers(seed: int) -> None:
     some = layered(2, clients=300, outage=20, watch=40, seed=seed)
-    recovers = {(one.queue, one.way.name): one.recovered is not None for one in some}
+    recovers = {(one.queue, one.way.name): one.report.recovered is not None for one in some}
     assert recovers.pop((6.0, "2 layers")) is False
     recovers.pop((6.0, "2 layers, finagle"))  # 10 retries a second are many for so few clients
     assert all(recovers.values())

@@ -100,7 +100,7 @@ def test_a_program_of_the_users(run: Run) -> None:
     status, out, err = run("simulate", "mine:page", *SMALL)
     assert (status, err) == (0, "")
     words = [line.split()[0] for line in out.splitlines()]
-    assert words == ["goodput", "load", "recovery", "gave", "events"]
+    assert words == ["goodput", "load", "recovery", "latency", "gave", "events"]
     assert run("simulate", "mine:page", *SMALL) == (0, out, "")
     assert run("simulate", "mine:each", *SMALL) == (0, out, "")
     assert run("simulate", "mine:page", *SMALL, "--seed", "2")[1] != out
@@ -161,6 +161,8 @@ def test_what_is_told_is_what_was(run: Run) -> None:
     assert out.splitlines()[0].startswith(f"goodput    {well:.1f} runs/s")
     assert out.splitlines()[2:] == [
         "recovery   not before the simulation ended",
+        "latency    0.1 s in the median and 0.1 s at the 99th percentile of the runs that "
+        "succeeded",
         f"gave up    75.0% of 4 clients, in {gave_up / runs:.1%} of {runs:.0f} runs",
         f"events     {outcome.events}",
     ]
@@ -210,7 +212,7 @@ def test_pictures(run: Run, folder: Path) -> None:
     assert status == 0
     assert out.splitlines()[-2:] == ["new/simulation.png", "new/simulation.svg"]
     assert (folder / "new/simulation.png").read_bytes().startswith(b"\x89PNG")
-    assert "latency, s" in (folder / "new/simulation.svg").read_text()
+    assert "latency of runs, s" in (folder / "new/simulation.svg").read_text()
 
 
 WRONG: dict[str, tuple[list[str], str]] = {

@@ -65,9 +65,12 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "a within that is none": ({"within": "2"}, ValueError, "within='2': give a finite number"),
     "a seed of chance": ({"seed": None}, ValueError, "seed=None: give a whole number"),
     "outages of pairs": ({"outages": [(1, 2)]}, Misuse, r"give a list of Outage\(start, length\)"),
-    "one outage": ({"outages": Outage(1, 2)}, Misuse, r"outages=\[1, 2\]: give a list"),
+    "one outage": ({"outages": Outage(1, 2)}, Misuse, r"outages=\[1, 2, 1.0\]: give a list"),
     "an outage that is too long": (
-        {"outages": [Outage(5, 6)]}, ValueError, r"Outage\(start=5, length=6\) is not within"),
+        {"outages": [Outage(5, 6)]},
+        ValueError,
+        r"Outage\(start=5, length=6, lost=1.0\) is not within",
+    ),
     "an outage before": ({"outages": [Outage(-1, 6)]}, ValueError, "is not within the 10 s"),
     "an outage of no time": ({"outages": [Outage(1, 0)]}, ValueError, "is not within"),
     "an outage that is none": ({"outages": [Outage(float("nan"), 1)]}, ValueError, "not within"),
@@ -151,5 +154,5 @@ def test_a_queue_goes_on_where_it_stopped() -> None:
 
 @pytest.mark.parametrize("how", [(-1, 1.0), (1, -1.0), (1, float("nan")), (1, 1.0, 0)])
 def test_a_queue_that_cannot_be(how: Any) -> None:
-    with pytest.raises(ValueError, match="give a length"):
+    with pytest.raises(ValueError, match=r"give (a length|work)"):
         BoundedQueue(*how)

@@ -50,8 +50,8 @@ def ended(
     for number, arrival in enumerate(arrivals):
         events.at(arrival, ask, number)
     if stops:
-        events.at(stops[0], lambda _: serving.stop())
-        events.at(stops[0] + stops[1], lambda _: serving.resume())
+        events.at(stops[0], lambda _: serving.set_speed(0))
+        events.at(stops[0] + stops[1], lambda _: serving.set_speed(1))
     events.run(HORIZON)
     return sender.told
 
@@ -172,8 +172,8 @@ class Recorded:
         self.events.at(when, ask)
 
     def stops(self, begin: float, end: float) -> None:
-        self.events.at(begin, lambda _: self.serving.stop())
-        self.events.at(end, lambda _: self.serving.resume())
+        self.events.at(begin, lambda _: self.serving.set_speed(0))
+        self.events.at(end, lambda _: self.serving.set_speed(1))
 
     def load(self, when: float) -> float:
         self.events.run(when)

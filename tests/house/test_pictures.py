@@ -45,7 +45,7 @@ def test_it_is_dark_on_a_dark_page(path: Path) -> None:
 
 
 def test_what_is_drawn_is_dark_on_a_dark_page(tmp_path: Path) -> None:
-    panel = Panel("requests", {"fixed": by_second([3, 5, 8], 0)})
+    panel = Panel("requests", by_second({"fixed": [3, 5, 8]}))
     files = [
         *plot({"1 s": Constant(1)}, tmp_path),
         *draw(Picture("More and more", [[panel]]), "requests", tmp_path),

@@ -19,7 +19,6 @@ from .experiment import Cells, Experiment, row_by_row
 READERS = 3
 SERVERS = 3
 SECONDS = 900
-AT_ONCE = 1e-9  # seconds; a reader wants the next file immediately
 
 
 @attempt
@@ -52,15 +51,14 @@ def black_hole(
     seed: int = 0,
 ) -> list[FilesRead]:
     model = servers or SingleThreaded()
-    return [read(kind, seconds, readers, model, seed) for kind in KINDS]
-
-
-def read(kind: str, seconds: float, readers: int, servers: SingleThreaded, seed: int) -> FilesRead:
-    services = servers.serves(FetchFile) | servers.serves(Probe)
-    outcome = KINDS[kind].simulated(services, readers, seconds, AT_ONCE, seed)
-    reads = outcome.total(lambda second: second.well)
-    late = outcome.total(lambda second: second.late)
-    return FilesRead(kind, int(reads), int(late), outcome)
+    services = model.serves(FetchFile) | model.serves(Probe)
+    results: list[FilesRead] = []
+    for kind, clients in KINDS.items():
+        outcome = clients.simulated(services, readers, seconds, seed)
+        reads = outcome.total(lambda second: second.well)
+        late = outcome.total(lambda second: second.late)
+        results.append(FilesRead(kind, int(reads), int(late), outcome))
+    return results
 
 
 def row(result: FilesRead) -> Cells:
@@ -69,16 +67,12 @@ def row(result: FilesRead) -> Cells:
 
 def picture(results: Sequence[FilesRead]) -> Picture:
     reads = {
-        f"{result.kind}: {result.reads} files": by_second(
-            [*accumulate(second.well for second in result.outcome.seconds)], number
-        )
-        for number, result in enumerate(results)
+        f"{kind}: {files} files": [*accumulate(second.well for second in outcome.seconds)]
+        for kind, files, _, outcome in results
     }
     best = max(results, key=lambda result: result.reads)
-    return Picture(
-        f"One of three servers never answers: {best.kind} reads most files",
-        [[Panel("files that were read", reads)]],
-    )
+    headline = f"One of three servers never answers: {best.kind} reads most files"
+    return Picture(headline, [[Panel("files that were read", by_second(reads))]])
 
 
 def numbers(result: FilesRead) -> tuple[str, Numbers]:
@@ -86,7 +80,6 @@ def numbers(result: FilesRead) -> tuple[str, Numbers]:
 
 
 EXPERIMENT = Experiment(
-    "blackhole",
     'The black hole of "The Ethernet Approach to Grid Computing": the number of files that readers '
     "fetch from three servers, one of which never answers. Readers wait for ever (fixed), wait for "
     "a minute (aloha), or first fetch one byte (ethernet).",

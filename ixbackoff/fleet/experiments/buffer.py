@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import NamedTuple
 
 from ixbackoff import Do, NotReady, attempt
 from ixbackoff.fleet import Disk, Outcome
 from ixbackoff.fleet.services.disk import FreeSpace, WriteFile
 
 from ..._argument_parser import Flag, number, whole
-from ...plotting.styles import line_style
-from ..drawing import Graph, Panel, Picture
+from ..drawing import Panel, Picture, by_size
 from ..reports import Numbers
 from .ethernet import ClientKind, kinds
-from .experiment import Cells, Experiment
+from .experiment import Cells, Experiment, grouped
 
 PRODUCERS = (5, 10, 20, 30, 40, 50)
 SECONDS = 100
@@ -34,7 +34,6 @@ def sensed() -> Do[FreeSpace | WriteFile, None]:
 
 
 KINDS: dict[str, ClientKind[FreeSpace | WriteFile]] = kinds(WriteFile(), WriteFile(), sensed())
-"""The paper's kinds of producers."""
 
 
 class Buffered(NamedTuple):
@@ -55,11 +54,12 @@ def buffered(
     producers: Iterable[int] = PRODUCERS,
     *,
     seconds: float = SECONDS,
+    speed: float = Disk.speed,
     disk: Disk | None = None,
     seed: int = 0,
 ) -> list[Buffered]:
     """Simulate each kind with each number of producers, who write one file after the other."""
-    model = disk or Disk()
+    model = disk or Disk(speed=speed)
     return [simulated(many, kind, model, seconds, seed) for many in producers for kind in KINDS]
 
 
@@ -67,13 +67,9 @@ def simulated(many: int, kind: str, disk: Disk, seconds: float, seed: int) -> Bu
     consumed: list[float] = []
     shared = disk.consumed_by(consumed.append)
     services = shared.serves(WriteFile) | shared.serves(FreeSpace)
-    outcome = KINDS[kind].simulated(services, many, seconds, THINK, seed)
+    outcome = KINDS[kind].simulated(services, many, seconds, seed, THINK)
     collisions = int(outcome.total(lambda second: second.failed))
     return Buffered(many, kind, len(consumed), sum(consumed), collisions, outcome)
-
-
-def modelled(*, speed: float, **how: Any) -> list[Buffered]:
-    return buffered(disk=Disk(speed=speed), **how)
 
 
 def rows(results: Sequence[Buffered]) -> list[Cells]:
@@ -84,26 +80,19 @@ def rows(results: Sequence[Buffered]) -> list[Cells]:
             **{f"files consumed | {result.kind}": result.files for result in some},
             **{f"collisions | {result.kind}": result.collisions for result in some},
         }
-        for many in dict.fromkeys(result.producers for result in results)
-        for some in [[result for result in results if result.producers == many]]
+        for many, some in grouped(results, attrgetter("producers")).items()
     ]
 
 
 def picture(results: Sequence[Buffered]) -> Picture:
-    consumed: dict[str, Graph] = {}
-    collisions: dict[str, Graph] = {}
-    for index, kind in enumerate(KINDS):
-        some = [result for result in results if result.kind == kind]
-        many, style = [result.producers for result in some], line_style(index)
-        consumed[kind] = Graph(many, [result.rate for result in some], style)
-        collisions[kind] = Graph(many, [result.collisions for result in some], style)
+    consumed = by_size((result.kind, result.producers, result.rate) for result in results)
+    collisions = by_size((result.kind, result.producers, result.collisions) for result in results)
     panels = [
         Panel("consumed, MB/s", consumed, x="producers", limits=(0, None)),
         Panel("collisions, in all", collisions, x="producers", scale="symlog"),
     ]
-    return Picture(
-        "The more producers share a full disk: what is consumed, and collisions", [panels]
-    )
+    headline = "The more producers share a full disk: what is consumed, and collisions"
+    return Picture(headline, [panels])
 
 
 def numbers(result: Buffered) -> tuple[str, Numbers]:
@@ -112,16 +101,15 @@ def numbers(result: Buffered) -> tuple[str, Numbers]:
 
 
 EXPERIMENT = Experiment(
-    "buffer",
     'The disk buffer of "The Ethernet Approach to Grid Computing": how much is consumed, and how '
     "often a write finds the disk full. Producers retry immediately (fixed), with exponential "
     "waits (aloha), or measure the free space first (ethernet).",
-    modelled,
+    buffered,
     [
         Flag("producers", PRODUCERS, whole(1, 1000), "the number of producers"),
         Flag(
             "speed",
-            Disk().speed,
+            Disk.speed,
             number(0.1, 1e6),
             "MB that the disk reads and writes per second in all",
             "MB",

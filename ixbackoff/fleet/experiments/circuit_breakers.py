@@ -7,6 +7,7 @@ the queue fills with requests that clients have abandoned.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ixbackoff import (
@@ -22,13 +23,13 @@ from ixbackoff import (
     at,
     do,
 )
-from ixbackoff.fleet import BoundedQueue, Metered, Outage, Outcome, simulate
+from ixbackoff.fleet import BoundedQueue, Metered, Outage, simulate
 from ixbackoff.schedules import Schedule
 
 from ..._argument_parser import Flag, whole
 from ..drawing import Panel, Picture, by_second
-from ..reports import Numbers
-from .experiment import Cells, Experiment, recovery_cells, row_by_row
+from ..reports import Numbers, Report
+from .experiment import Cells, Experiment, recovery_cells, row_by_row, shared
 
 LIMIT = 2.0  # seconds that a client waits for an answer
 SCHEDULE: Schedule = Exponential(1.0, cap=10.0).jittered()
@@ -38,8 +39,6 @@ WORK = 0.1  # seconds for a request
 SHARE = 250  # clients per worker, who keep the worker busy for half of the time
 QUEUE = 5  # places for each worker
 PROCESSES = 100
-FAILURES = 20
-WITHIN = 10.0
 OPEN_FOR = (2.0, 10.0)
 STEADY = 20
 OUTAGE = 30
@@ -52,12 +51,9 @@ class Ask(Command[None]):
 
 
 ASKING: Program[N6, N0, None, Ask | Now | Delay] = at(N6).retry(do(Ask()).limit(LIMIT))
-"""The program of each client."""
 
 
 class Protection(NamedTuple):
-    """A way to protect the service."""
-
     name: str
     breakers: int = 0  # each is shared by equally many clients
     open_for: float = 0.0
@@ -83,12 +79,9 @@ class Protected(NamedTuple):
     way: Protection
     asked: tuple[int, ...]  # the requests at the service in each second
     down: int  # the requests in the outage after its first ten seconds, in which breakers open
-    before: float  # the runs that succeeded per second before the outage
     last: float  # the runs that succeeded per second in the last third of the time after the outage
-    recovered: float | None  # the seconds from the end of the outage to the recovery, if any
     gave_up: int
-    stopped: Outage
-    outcome: Outcome
+    report: Report
 
 
 def protected(
@@ -111,13 +104,9 @@ def protected(
 def simulated(way: Protection, clients: int, outage: int, watch: int, seed: int) -> Protected:
     workers = max(1, clients // SHARE)
     service = Metered(BoundedQueue(QUEUE * workers, WORK, workers))
-    end, stopped = STEADY + outage, Outage(STEADY, outage)
-    failures = max(1, FAILURES // max(1, way.breakers))  # fewer for fewer clients
-    breakers = [
-        CircuitBreaker(failures=failures, within=WITHIN, open_for=way.open_for)
-        for _ in range(way.breakers)
-    ]
-    shared = way.budget and way.budget()
+    end = STEADY + outage
+    failures = max(1, 20 // max(1, way.breakers))  # fewer for fewer clients
+    breaker = partial(CircuitBreaker, failures=failures, within=10.0, open_for=way.open_for)
     outcome = simulate(
         ASKING,
         service.serves(Ask),
@@ -125,46 +114,39 @@ def simulated(way: Protection, clients: int, outage: int, watch: int, seed: int)
         seconds=end + watch,
         schedule=SCHEDULE,
         think=THINK,
-        budget=shared and (lambda _: shared),
-        breaker=(lambda client: breakers[client % len(breakers)]) if breakers else None,
-        outages=[stopped],
+        budget=way.budget and shared(way.budget),
+        breaker=shared(breaker, way.breakers) if way.breakers else None,
+        outages=[Outage(STEADY, outage)],
         seed=seed,
     )
     asked = tuple(service.asked[second] for second in range(end + watch))
-    before = outcome.rate(lambda second: second.well, STEADY // 2, STEADY)
     return Protected(
         way=way,
         asked=asked,
         down=sum(asked[STEADY + OPENING : end]),
-        before=before,
         last=outcome.rate(lambda second: second.well, end + watch * 2 // 3, end + watch),
-        recovered=outcome.recovered_after(end, before, share=0.8, span=10) if before else None,
         gave_up=round(outcome.total(lambda second: second.gave_up)),
-        stopped=stopped,
-        outcome=outcome,
+        report=Report(outcome, Outage(STEADY, outage)),
     )
 
 
 def row(result: Protected) -> Cells:
-    start, end = map(int, result.stopped.span)
+    start, end = map(int, result.report.stopped.span)
     most = result.way.most(end - start - OPENING)
     return {
         "clients": result.way.name,
         "asked while down | in all": sum(result.asked[start:end]),
         "asked while down | then": result.down,
         "asked while down | probes": "-" if most is None else most,
-        **recovery_cells(result.before, result.last, result.recovered),
+        **recovery_cells(result.report, result.last),
         "runs that | gave up": result.gave_up,
     }
 
 
 def picture(results: Sequence[Protected]) -> Picture:
-    asked = {result.way.name: by_second(result.asked, n) for n, result in enumerate(results)}
-    well = {
-        result.way.name: by_second([second.well for second in result.outcome.seconds], n)
-        for n, result in enumerate(results)
-    }
-    down = "the service is down", results[0].stopped.span
+    asked = by_second({result.way.name: result.asked for result in results})
+    well = by_second({result.way.name: result.report.well for result in results})
+    down = "the service is down", results[0].report.stopped.span
     return Picture(
         "A service that is down: the requests during the outage, and the recovery",
         [
@@ -180,14 +162,13 @@ def picture(results: Sequence[Protected]) -> Picture:
 def numbers(result: Protected) -> tuple[str, Numbers]:
     return f"{result.way.name:24}", {
         "asked, then": result.down,
-        "recovers after, s": result.recovered,
+        "recovers after, s": result.report.recovered,
         "gave up": result.gave_up,
-        "recovers": result.recovered is not None,
+        "recovers": result.report.recovered is not None,
     }
 
 
 EXPERIMENT = Experiment(
-    "circuit_breakers",
     "How often clients ask a service that is down, and whether it recovers: with a circuit breaker "
     "for all, with one for each process, with a budget, and with their ladders only.",
     protected,

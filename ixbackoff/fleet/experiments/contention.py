@@ -16,8 +16,7 @@ from ixbackoff.schedules import Timing
 from ixbackoff.schedules.shortening import DecorrelatedJitter, EqualJitter, FullJitter
 
 from ..._argument_parser import Flag, whole
-from ...plotting.styles import line_style
-from ..drawing import Graph, Panel, Picture
+from ..drawing import Panel, Picture, by_size
 from .experiment import Cells, Experiment, with_seeds
 
 CLIENTS = (20, 40, 60, 80, 100)
@@ -84,21 +83,16 @@ def updated(timing: Timing, clients: int, row: Row, seed: int) -> tuple[float, f
 
 def rows(results: Sequence[Contention]) -> list[Cells]:
     table: dict[str, dict[str, object]] = {}
-    for result in results:
-        row = table.setdefault(result.name, {"waits": result.name})
-        row[f"{result.clients} clients | calls"] = f"{result.calls:.0f}"
-        row[f"{result.clients} clients | ms"] = f"{result.seconds * 1000:.0f}"
+    for clients, name, calls, seconds in results:
+        row = table.setdefault(name, {"waits": name})
+        row[f"{clients} clients | calls"] = f"{calls:.0f}"
+        row[f"{clients} clients | ms"] = f"{seconds * 1000:.0f}"
     return [*table.values()]
 
 
 def picture(results: Sequence[Contention]) -> Picture:
-    calls: dict[str, Graph] = {}
-    times: dict[str, Graph] = {}
-    for number, name in enumerate(dict.fromkeys(result.name for result in results)):
-        some = [result for result in results if result.name == name]
-        many, style = [result.clients for result in some], line_style(number)
-        calls[name] = Graph(many, [result.calls for result in some], style)
-        times[name] = Graph(many, [result.seconds for result in some], style)
+    calls = by_size((result.name, result.clients, result.calls) for result in results)
+    times = by_size((result.name, result.clients, result.seconds) for result in results)
     panels = [
         Panel("calls, in all", calls, x="clients"),
         Panel("time until all are done, s", times, x="clients", scale="log"),
@@ -107,7 +101,6 @@ def picture(results: Sequence[Contention]) -> Picture:
 
 
 EXPERIMENT = Experiment(
-    "contention",
     'The simulation of "Exponential Backoff And Jitter": many clients update one row, once each, '
     "with optimistic concurrency, and with five ways to wait after a conflict.",
     contention,

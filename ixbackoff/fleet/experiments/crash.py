@@ -6,10 +6,11 @@ The outcome depends on the waits, and on the number of connections that the kern
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil, isfinite, log
+from operator import attrgetter
 from random import Random
-from typing import Any, Final, NamedTuple, final
+from typing import NamedTuple, final
 
 from ixbackoff import (
     FOREVER,
@@ -31,9 +32,9 @@ from ixbackoff.schedules.published import NormalJitter
 from ixbackoff.schedules.shortening import Shortening
 
 from ..._argument_parser import Flag, number, whole
-from ..drawing import Graph, Panel, Picture, by_second
+from ..drawing import Panel, Picture, by_second
 from ..reports import Numbers
-from .experiment import Cells, Experiment, row_by_row
+from .experiment import Cells, Experiment, grouped, row_by_row
 
 CLIENTS = 1000
 THINK = 10.0
@@ -43,10 +44,8 @@ FACTOR = 2.71828
 JITTER = 0.1
 DEVIATION = 0.1
 LONGEST = 300.0
-LINGERING = 30.0
-"""The seconds for which an abandoned dial continues in Go, the language of the article's client."""
-FIRST = 20
-"""The rung that `retry_with` passes for the first try of a ladder without end."""
+LINGERING = 30.0  # seconds for which an abandoned dial continues in Go, as in the article's client
+FIRST = 20  # the rung that `retry_with` passes for the first try of a ladder without end
 BACKLOGS = (128, 4096)
 """The default lengths of Linux's accept queue: up to version 5.3, and from version 5.4 on."""
 STEADY = 15
@@ -77,6 +76,7 @@ def backoffs(wait: float = WAIT) -> dict[str, Schedule]:
 
 
 @final
+@dataclass(frozen=True)
 class PostShipped(Shortening):
     """Waits that begin with the time to think; each is computed from the one before it.
 
@@ -84,32 +84,20 @@ class PostShipped(Shortening):
     variable for the time to think and for the waits. So its first wait after a failure is `factor`
     times as long as the client has just thought, and its jitter does not grow with the wait. A wait
     can be shorter than the one before.
-
-    Args:
-        think: the mean seconds of wait 0, exponentially distributed.
-        factor: the ratio of a wait to the one before, without the jitter.
-        deviation: the standard deviation of the jitter, seconds.
-        max_delay: the seconds of the longest wait after a failure, without the jitter.
     """
 
-    __slots__ = ("think", "factor", "deviation", "max_delay")
+    think: float = THINK  # the mean seconds of wait 0, exponentially distributed
+    factor: float = FACTOR  # the ratio of a wait to the one before, without the jitter
+    deviation: float = DEVIATION  # the standard deviation of the jitter, seconds
+    max_delay: float = LONGEST  # the seconds of the longest wait, without the jitter
 
-    def __init__(
-        self,
-        think: float = THINK,
-        factor: float = FACTOR,
-        deviation: float = DEVIATION,
-        max_delay: float = LONGEST,
-    ) -> None:
-        for name, value in ("think", think), ("factor", factor), ("max_delay", max_delay):
+    def __post_init__(self) -> None:
+        for name in "think", "factor", "max_delay":
+            value = getattr(self, name)
             if not (isfinite(value) and value > 0):
                 raise ValueError(f"{name}={value!r}: give a number above 0.")
-        if not (isfinite(deviation) and deviation >= 0):
-            raise ValueError(f"deviation={deviation!r}: give seconds, 0 or more.")
-        self.think: Final = float(think)
-        self.factor: Final = float(factor)
-        self.deviation: Final = float(deviation)
-        self.max_delay: Final = float(max_delay)
+        if not (isfinite(self.deviation) and self.deviation >= 0):
+            raise ValueError(f"deviation={self.deviation!r}: give seconds, 0 or more.")
 
     def begin(self, chance: Chance | None = None) -> WaitFunction:
         random = chance or Random()  # noqa: S311
@@ -185,11 +173,13 @@ def crash(
     clients: int = CLIENTS,
     steady: int = STEADY,
     watch: int = WATCH,
+    lingering: float = LINGERING,
+    int64: bool = False,
     server: SlowingServer | None = None,
     seed: int = 0,
 ) -> list[Crash]:
     """Simulate each way to wait with each accept queue, whose length replaces that of `server`."""
-    model = server or SlowingServer(lingering=LINGERING)
+    model = server or SlowingServer(lingering=lingering, int64=int64)
     return [
         crashed(way, replace(model, backlog=backlog), clients, steady, outage, watch, seed)
         for backlog in backlogs
@@ -235,10 +225,6 @@ def crashed(
     )
 
 
-def modelled(*, lingering: float, int64: bool, **how: Any) -> list[Crash]:
-    return crash(server=SlowingServer(lingering=lingering, int64=int64), **how)
-
-
 def row(result: Crash) -> Cells:
     return {
         "queue": result.backlog,
@@ -252,24 +238,19 @@ def row(result: Crash) -> Cells:
     }
 
 
-STYLES = ("exponential", "fixed", "as shipped")
-"""The order of the lines' styles."""
+STYLES = (1, 0, 2)  # of the lines of the three ways, in the order of `ways`
 
 
 def picture(results: Sequence[Crash]) -> Picture:
     answered: list[Panel] = []
     loads: list[Panel] = []
-    for backlog in dict.fromkeys(result.backlog for result in results):
-        some = [result for result in results if result.backlog == backlog]
+    stopped = "the server is stopped", results[0].stopped.span
+    for backlog, some in grouped(results, attrgetter("backlog")).items():
         back = ", ".join(result.way for result in some if result.recovers) or "none"
-        stopped = "the server is stopped", results[0].stopped.span
-        well: dict[str, Graph] = {}
-        load: dict[str, Graph] = {}
-        for result in some:
-            number, seconds = STYLES.index(result.way), result.outcome.seconds
-            well[result.way] = by_second([second.well for second in seconds], number)
-            load[result.way] = by_second([second.load for second in seconds], number)
         title = f"accept queue {backlog}: back with {back}"
+        seconds = {result.way: result.outcome.seconds for result in some}
+        well = by_second({way: [one.well for one in each] for way, each in seconds.items()}, STYLES)
+        load = by_second({way: [one.load for one in each] for way, each in seconds.items()}, STYLES)
         answered.append(Panel("answered per second", well, title=title, outage=stopped))
         loads.append(Panel("requests at once", load, scale="symlog", outage=stopped))
     return Picture(
@@ -294,11 +275,10 @@ BACKLOG = Flag(
 )
 
 EXPERIMENT = Experiment(
-    "crash",
     'The simulation of "Exponential Backoff or how not to crash a server": a server stops for a '
     "while. Clients wait in three ways: 100 ms each time, exponentially as the article's text "
     "says, and as its program does. Connections wait in accept queues of two lengths.",
-    modelled,
+    crash,
     [
         Flag("steady", STEADY, whole(1, 3600), "whole seconds before the outage", "SECONDS"),
         Flag("outage", OUTAGE, number(0.1, 86_400), "the outage", "SECONDS"),

@@ -11,6 +11,8 @@ from ixbackoff.schedules.published import fault_tolerant_shell
 
 E = TypeVar("E")
 
+AT_ONCE = 1e-9  # seconds: a client has the next job, or wants the next file, immediately
+
 
 class ClientKind(NamedTuple, Generic[E]):
     """A kind of client: its program for one file or one job, and the waits of the program."""
@@ -19,7 +21,7 @@ class ClientKind(NamedTuple, Generic[E]):
     schedule: Schedule
 
     def simulated(
-        self, services: Served[E], clients: int, seconds: float, think: float, seed: int
+        self, services: Served[E], clients: int, seconds: float, seed: int, think: float = AT_ONCE
     ) -> Outcome:
         return simulate(
             self.program,

@@ -7,16 +7,17 @@ layer is a server that retries its requests to the next layer, during an outage 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from ixbackoff import N0, N2, Command, Delay, Exponential, Now, Program, RetryBudget, at, do
-from ixbackoff.fleet import BoundedQueue, Layer, Metered, Outage, Outcome, Service, simulate
+from ixbackoff.fleet import BoundedQueue, Layer, Metered, Outage, Service, simulate
 from ixbackoff.schedules import Schedule
 
 from ..._argument_parser import Flag, number, whole
 from ..drawing import Panel, Picture, by_second
-from ..reports import Numbers
-from .experiment import Cells, Experiment, recovery_cells, row_by_row
+from ..reports import Numbers, Report
+from .experiment import Cells, Experiment, grouped, recovery_cells, row_by_row, shared
 
 TRIES = 3
 LIMIT = 1.0  # seconds that a layer waits for the next one
@@ -79,18 +80,13 @@ def finagle(rate: float) -> float:
     return rate * 1.2 + 10
 
 
-def grpc(rate: float) -> float:
-    """Return the requests per second with `RetryBudget.grpc`: no retries in an outage."""
-    return rate
-
-
 def layerings(layers: int = LAYERS) -> list[Layering]:
     """Return 1 to `layers` layers without budgets, and some with budgets."""
     bare = [Layering(f"{count} layer{'s'[: count - 1]}", count) for count in range(1, layers + 1)]
     return [
         *bare,
         Layering("1 layer, finagle", 1, RetryBudget.finagle, finagle),
-        Layering("1 layer, grpc", 1, RetryBudget.grpc, grpc),
+        Layering("1 layer, grpc", 1, RetryBudget.grpc, float),  # as many: no retries in an outage
         Layering(f"{bare[-1].name}, finagle", layers, RetryBudget.finagle, finagle),
     ]
 
@@ -98,15 +94,11 @@ def layerings(layers: int = LAYERS) -> list[Layering]:
 class Layered(NamedTuple):
     way: Layering
     queue: float  # the seconds that a request waits at the bottom if the queue is full
-    clients: int
     asked: tuple[int, ...]  # the requests at the bottom in each second
     runs: float  # the runs of the clients that ended per second, in the second half of the outage
     rate: float  # the requests at the bottom per second, in the second half of the outage
-    before: float  # the runs that succeeded per second before the outage
     last: float  # the runs that succeeded per second in the last quarter after the outage
-    recovered: float | None  # the seconds from the end of the outage to the recovery, if any
-    stopped: Outage
-    outcome: Outcome  # the simulation as the clients saw it
+    report: Report  # the simulation as the clients saw it
 
 
 def layered(
@@ -134,8 +126,7 @@ def nested(
     service: Service = bottom
     for _ in range(way.layers - 1):
         service = Layer(RETRYING, service, schedule=SCHEDULE, budget=way.budget)
-    shared = way.budget and way.budget()
-    end, stopped = STEADY + outage, Outage(STEADY, outage)
+    end = STEADY + outage
     outcome = simulate(
         RETRYING,
         service.serves(Query),
@@ -143,30 +134,26 @@ def nested(
         seconds=end + watch,
         schedule=SCHEDULE,
         think=THINK,
-        budget=shared and (lambda _: shared),
-        outages=[stopped],
+        budget=way.budget and shared(way.budget),
+        outages=[Outage(STEADY, outage)],
         seed=seed,
     )
     asked = tuple(bottom.asked[second] for second in range(end + watch))
     half = end - (outage + 1) // 2
-    before = outcome.rate(lambda second: second.well, STEADY // 2, STEADY)
     return Layered(
         way=way,
         queue=queue,
-        clients=clients,
         asked=asked,
         runs=outcome.rate(lambda second: second.well + second.gave_up, half, end),
         rate=sum(asked[half:end]) / (end - half),
-        before=before,
         last=outcome.rate(lambda second: second.well, end + watch * 3 // 4, end + watch),
-        recovered=outcome.recovered_after(end, before, share=0.8, span=10) if before else None,
-        stopped=stopped,
-        outcome=outcome,
+        report=Report(outcome, Outage(STEADY, outage)),
     )
 
 
 def row(result: Layered) -> Cells:
-    asked, runs = result.way.asked(result.clients), result.way.runs(result.clients)
+    clients = result.report.outcome.clients
+    asked, runs = result.way.asked(clients), result.way.runs(clients)
     return {
         "queue": f"{result.queue:3.1f} s",
         "retries": result.way.name,
@@ -174,44 +161,35 @@ def row(result: Layered) -> Cells:
         "requests per run | simul.": f"{result.rate / result.runs:.1f}" if result.runs else "-",
         "requests/s | closed": f"{asked:.0f}",
         "requests/s | simul.": f"{result.rate:.0f}",
-        **recovery_cells(result.before, result.last, result.recovered),
+        **recovery_cells(result.report, result.last),
     }
 
 
 def picture(results: Sequence[Layered]) -> Picture:
     asked: list[Panel] = []
     well: list[Panel] = []
-    for queue in dict.fromkeys(result.queue for result in results):
-        some = [*enumerate(result for result in results if result.queue == queue)]
-        requests = {result.way.name: by_second(result.asked, n) for n, result in some}
-        runs = {
-            result.way.name: by_second([second.well for second in result.outcome.seconds], n)
-            for n, result in some
-        }
+    down = "the service is down", results[0].report.stopped.span
+    for queue, some in grouped(results, attrgetter("queue")).items():
+        requests = by_second({result.way.name: result.asked for result in some})
+        runs = by_second({result.way.name: result.report.well for result in some})
         title = f"a full queue at the bottom is a wait of {queue:g} s"
-        down = "the service is down", results[0].stopped.span
         asked.append(
             Panel("requests/s at the bottom", requests, title=title, scale="symlog", outage=down)
         )
         well.append(Panel("runs/s that end well", runs, outage=down))
-    return Picture(
-        "Retries in layers multiply: requests at the bottom, runs that end well",
-        [asked, well],
-        inches=(10.0, 6.0),
-        shared=True,
-    )
+    headline = "Retries in layers multiply: requests at the bottom, runs that end well"
+    return Picture(headline, [asked, well], inches=(10.0, 6.0), shared=True)
 
 
 def numbers(result: Layered) -> tuple[str, Numbers]:
     return f"{result.queue:.1f} s  {result.way.name:17}", {
         "requests/s": result.rate,
-        "recovers after, s": result.recovered,
-        "recovers": result.recovered is not None,
+        "recovers after, s": result.report.recovered,
+        "recovers": result.report.recovered is not None,
     }
 
 
 EXPERIMENT = Experiment(
-    "layered",
     "How retries in nested layers multiply while the service at the bottom is down, and whether it "
     "recovers: compared with one layer, with and without a budget, and with a short and a long "
     "queue at the bottom.",

@@ -6,10 +6,11 @@ circuit breaker.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
+from operator import attrgetter
 from statistics import median
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ixbackoff import N3, CircuitBreaker, RetryBudget, at, do
 from ixbackoff.fleet import Outage, Outcome, SlowingServer, simulate
@@ -31,18 +32,10 @@ from .crash import (
     last_rate,
     recovers,
 )
-from .experiment import Cells, Experiment, row_by_row, with_seeds
-
-T = TypeVar("T")
+from .experiment import Cells, Experiment, grouped, row_by_row, shared, with_seeds
 
 WATCH = 60
 SEEDS = 3
-FAILURES = 20
-WITHIN = 5.0
-OPEN_FOR = 5.0
-
-WITHOUT_END = asking()
-THREE_WAITS = at(N3).retry(do(Get()).limit(TIMEOUT))
 
 
 class Remedy(NamedTuple):
@@ -106,9 +99,9 @@ def simulated(
     remedy: Remedy, backlog: int, clients: int, outage: int, watch: int, seed: int
 ) -> Outcome:
     processes = min(remedy.processes, clients)
-    failures = max(2, FAILURES // remedy.processes)  # fewer for fewer clients
-    breaker = partial(CircuitBreaker, failures=failures, within=WITHIN, open_for=OPEN_FOR)
-    program: Any = THREE_WAITS if remedy.ends else WITHOUT_END
+    failures = max(2, 20 // remedy.processes)  # fewer for fewer clients
+    breaker = partial(CircuitBreaker, failures=failures, within=5.0, open_for=5.0)
+    program: Any = at(N3).retry(do(Get()).limit(TIMEOUT)) if remedy.ends else asking()
     return simulate(
         program,
         SlowingServer(backlog=backlog, lingering=LINGERING).serves(Get),
@@ -116,19 +109,11 @@ def simulated(
         seconds=STEADY + outage + watch,
         schedule=backoffs()[remedy.waits],
         think=THINK,
-        budget=shared(RetryBudget.grpc, processes, remedy.budget),
-        breaker=shared(breaker, processes, remedy.breaker),
+        budget=shared(RetryBudget.grpc, processes) if remedy.budget else None,
+        breaker=shared(breaker, processes) if remedy.breaker else None,
         outages=[Outage(STEADY, outage)],
         seed=seed,
     )
-
-
-def shared(make: Callable[[], T], processes: int, wanted: bool) -> Callable[[int], T] | None:
-    """Return a function from a client to the object of its process; `None` if not `wanted`."""
-    if not wanted:
-        return None
-    made = [make() for _ in range(processes)]
-    return lambda client: made[client % processes]
 
 
 def summed_up(
@@ -167,27 +152,21 @@ def row(result: Remedied) -> Cells:
 
 def picture(results: Sequence[Remedied]) -> Picture:
     panels: list[Panel] = []
-    for backlog in dict.fromkeys(result.backlog for result in results):
-        some = [result for result in results if result.backlog == backlog]
+    stopped = "the server is stopped", results[0].stopped.span
+    for backlog, some in grouped(results, attrgetter("backlog")).items():
         loads = {
-            f"{result.remedy.waits}, {result.remedy.name}": by_second(
-                [second.load for second in result.outcome.seconds], number
-            )
-            for number, result in enumerate(some)
+            f"{result.remedy.waits}, {result.remedy.name}": [
+                second.load for second in result.outcome.seconds
+            ]
+            for result in some
         }
-        stopped = "the server is stopped", some[0].stopped.span
-        title = f"accept queue {backlog}"
-        panels.append(Panel("requests at once", loads, title=title, scale="symlog", outage=stopped))
-    return Picture(
-        "Remedies that save the server: a short queue, or circuit breakers",
-        [panels],
-        inches=(10.0, 5.0),
-        shared=True,
-    )
+        lines, title = by_second(loads), f"accept queue {backlog}"
+        panels.append(Panel("requests at once", lines, title=title, scale="symlog", outage=stopped))
+    headline = "Remedies that save the server: a short queue, or circuit breakers"
+    return Picture(headline, [panels], inches=(10.0, 5.0), shared=True)
 
 
 EXPERIMENT = Experiment(
-    "remedies",
     "Whether the server of the crash experiment recovers after an outage: with each remedy, and "
     "with accept queues of two lengths.",
     remedied,

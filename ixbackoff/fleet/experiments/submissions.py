@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import product
+from operator import attrgetter
 from typing import NamedTuple
 
 from ixbackoff import Do, NotReady, attempt
@@ -10,17 +12,14 @@ from ixbackoff.fleet import Outcome, Scheduler
 from ixbackoff.fleet.services.scheduler import FreeDescriptors, Submit
 
 from ..._argument_parser import Flag, whole
-from ...plotting.styles import line_style
-from ..drawing import Graph, Panel, Picture, by_second
+from ..drawing import Panel, Picture, by_second, by_size
 from ..reports import Numbers
 from .ethernet import ClientKind, kinds
-from .experiment import Cells, Experiment
+from .experiment import Cells, Experiment, grouped
 
 SUBMITTERS = (25, 100, 200, 300, 375, 400, 425, 450, 500)
 SECONDS = 300
-GIVE_WAY = 1000
-"""Free descriptors below which the Ethernet submitter gives way."""
-AT_ONCE = 1e-9  # seconds; a submitter has the next job immediately
+GIVE_WAY = 1000  # free descriptors below which the Ethernet submitter gives way
 WATCHED = 400
 """The picture shows descriptors over time with this number of submitters, or the next greater."""
 
@@ -54,41 +53,37 @@ def submissions(
 ) -> list[Submissions]:
     """Simulate each kind with each number of submitters, who submit one job after the other."""
     service = scheduler or Scheduler()
-    return [submitted(many, kind, service, seconds, seed) for many in submitters for kind in KINDS]
-
-
-def submitted(many: int, kind: str, scheduler: Scheduler, seconds: float, seed: int) -> Submissions:
-    services = scheduler.serves(Submit) | scheduler.serves(FreeDescriptors)
-    outcome = KINDS[kind].simulated(services, many, seconds, AT_ONCE, seed)
-    return Submissions(many, kind, int(outcome.total(lambda second: second.well)), outcome)
+    services = service.serves(Submit) | service.serves(FreeDescriptors)
+    results: list[Submissions] = []
+    for many, (kind, clients) in product(submitters, KINDS.items()):
+        outcome = clients.simulated(services, many, seconds, seed)
+        jobs = int(outcome.total(lambda second: second.well))
+        results.append(Submissions(many, kind, jobs, outcome))
+    return results
 
 
 def rows(results: Sequence[Submissions]) -> list[Cells]:
-    table: dict[int, dict[str, object]] = {}
-    for result in results:
-        row = table.setdefault(result.submitters, {"submitters": result.submitters})
-        row[result.kind] = result.jobs
-    return [*table.values()]
+    return [
+        {"submitters": many, **{result.kind: result.jobs for result in some}}
+        for many, some in grouped(results, attrgetter("submitters")).items()
+    ]
 
 
 def picture(results: Sequence[Submissions]) -> Picture:
     every = [result.submitters for result in results]
     watched = min((many for many in every if many >= WATCHED), default=max(every))
-    jobs: dict[str, Graph] = {}
-    descriptors: dict[str, Graph] = {}
-    for number, kind in enumerate(KINDS):
-        some = [result for result in results if result.kind == kind]
-        many = [result.submitters for result in some]
-        jobs[kind] = Graph(many, [result.jobs for result in some], line_style(number))
-        [shown] = [result for result in some if result.submitters == watched]
-        descriptors[kind] = by_second([second.load for second in shown.outcome.seconds], number)
+    jobs = by_size((result.kind, result.submitters, result.jobs) for result in results)
+    used = {
+        result.kind: [second.load for second in result.outcome.seconds]
+        for result in results
+        if result.submitters == watched
+    }
     panels = [
         Panel("jobs that were taken, in all", jobs, x="submitters", limits=(0, None)),
-        Panel("descriptors in use", descriptors, x=f"time with {watched} submitters, s"),
+        Panel("descriptors in use", by_second(used), x=f"time with {watched} submitters, s"),
     ]
-    return Picture(
-        "Submitters share a pool of descriptors: what happens when it is empty", [panels]
-    )
+    headline = "Submitters share a pool of descriptors: what happens when it is empty"
+    return Picture(headline, [panels])
 
 
 def numbers(result: Submissions) -> tuple[str, Numbers]:
@@ -96,7 +91,6 @@ def numbers(result: Submissions) -> tuple[str, Numbers]:
 
 
 EXPERIMENT = Experiment(
-    "submissions",
     'The job submission of "The Ethernet Approach to Grid Computing": the number of jobs that the '
     "scheduler takes. Submitters retry immediately (fixed), with exponential waits (aloha), or "
     "count the free file descriptors first (ethernet).",

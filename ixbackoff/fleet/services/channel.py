@@ -8,15 +8,14 @@ from math import ceil, inf
 from ..._words.checks import finite
 from ..._words.failures import Transient
 from ..event_queue import Events
-from .service import Request, Service, Serving
+from .service import Request, Service, Serving, check_whole
 
 
 class Collided(Transient):
     """A transmission was lost because another one overlapped it."""
 
 
-SHORTER = 1e-6
-"""The share by which a frame is shorter than a slot, so that it ends before the next slot."""
+SHORTER = 1e-6  # the share by which a frame is shorter than a slot: it ends before the next slot
 
 
 @dataclass(frozen=True)
@@ -89,12 +88,10 @@ class _Channel(Serving):
         else:
             request.fail(Collided())
 
-    def stop(self) -> None:
-        self.stopped = True
-        self.begun += 1
-
-    def resume(self) -> None:
-        self.stopped = False
+    def set_speed(self, speed: float) -> None:
+        check_whole(self, speed)
+        self.stopped = not speed
+        self.begun += self.stopped
 
     def load(self) -> float:
         return self.sending

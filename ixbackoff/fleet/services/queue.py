@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from math import inf
 
 from ..._words.failures import Throttled
 from ..event_queue import Events
 from .service import Request, Service, Serving
+from .work import Work, check_work
 
 
 @dataclass(frozen=True)
@@ -18,12 +18,13 @@ class BoundedQueue(Service):
     >>> BoundedQueue(length=10, work=0.1).workers
     1
 
-    During an outage the workers pause, and new requests are queued or rejected. Workers also
-    complete requests that clients have abandoned.
+    During an outage the workers pause, or are slower, and new requests are queued or rejected.
+    Workers also complete requests that clients have abandoned.
 
     Attributes:
         length: the length of the queue, without the requests in work.
-        work: the seconds of work for one request.
+        work: the seconds of work for one request, or their distribution, such as
+            `ExponentialWork(0.1)`.
         workers: the number of requests in work at a time.
 
     Raises:
@@ -31,14 +32,13 @@ class BoundedQueue(Service):
     """
 
     length: int
-    work: float
+    work: Work
     workers: int = 1
 
     def __post_init__(self) -> None:
-        if not (self.length >= 0 and 0 <= self.work < inf and self.workers >= 1):
-            raise ValueError(
-                f"{self!r}: give a length of 0 or more, seconds of 0 or more and 1 worker or more."
-            )
+        check_work(self, self.work)
+        if not (self.length >= 0 and self.workers >= 1):
+            raise ValueError(f"{self!r}: give a length of 0 or more and 1 worker or more.")
 
     def begin(self, events: Events) -> Serving:
         return _Queue(self, events)
@@ -51,38 +51,44 @@ class _Queue(Serving):
         self.waiting: deque[Request] = deque()
         # The end of work of each request; during an outage, its remaining seconds of work.
         self.ends: dict[Request, float] = {}
-        self.stopped = False
+        self.speed = 1.0
 
     def ask(self, request: Request) -> None:
-        if len(self.ends) < self.model.workers and not self.stopped:
-            self.work(request, self.model.work)
+        if len(self.ends) < self.model.workers and self.speed:
+            self.begin_work(request)
         elif len(self.waiting) < self.model.length:
             self.waiting.append(request)
         else:
             request.fail(Throttled())
 
+    def begin_work(self, request: Request) -> None:
+        work = self.model.work
+        self.work(request, work(self.events.random) if callable(work) else work)
+
     def work(self, request: Request, seconds: float) -> None:
-        self.ends[request] = self.events.now + seconds
-        self.events.after(seconds, self.worked, request)
+        if self.speed:
+            seconds /= self.speed
+            self.ends[request] = self.events.now + seconds
+            self.events.after(seconds, self.worked, request)
+        else:
+            self.ends[request] = seconds
 
     def worked(self, request: Request) -> None:
-        if not self.stopped and self.ends.get(request) == self.events.now:
+        if self.speed and self.ends.get(request) == self.events.now:
             del self.ends[request]
             request.answer()
             self.start_work()
 
     def start_work(self) -> None:
-        while self.waiting and len(self.ends) < self.model.workers and not self.stopped:
-            self.work(self.waiting.popleft(), self.model.work)
+        while self.waiting and len(self.ends) < self.model.workers and self.speed:
+            self.begin_work(self.waiting.popleft())
 
-    def stop(self) -> None:
-        self.stopped = True
-        self.ends = {request: end - self.events.now for request, end in self.ends.items()}
-
-    def resume(self) -> None:
-        self.stopped = False
-        for request, left in self.ends.items():
-            self.work(request, left)
+    def set_speed(self, speed: float) -> None:
+        now, before = self.events.now, self.speed
+        left = {one: (end - now) * before if before else end for one, end in self.ends.items()}
+        self.speed = speed
+        for request, seconds in left.items():
+            self.work(request, seconds)
         self.start_work()
 
     def load(self) -> float:

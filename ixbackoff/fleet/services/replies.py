@@ -10,8 +10,7 @@ from ...testing.scripts import DelayedAnswer, Unscripted
 from ..event_queue import Events
 from .service import Forwarding, Request, Sender, Service, Serving
 
-ANYTHING: tuple[object, ...] = (Any, object, NoneType)
-"""The types that have `None` as a value."""
+ANYTHING: tuple[object, ...] = (Any, object, NoneType)  # they have `None` as a value
 
 
 class Answering(Service):

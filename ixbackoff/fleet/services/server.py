@@ -12,14 +12,12 @@ from random import Random
 from typing import Generic, TypeVar
 
 from ..event_queue import Events
-from .service import Request, Service, Serving
+from .service import Request, Service, Serving, check_whole
 
 T = TypeVar("T")
 
-STEP = 15
-"""The number of further requests that multiply the delay by `factor`."""
-OVERFLOWS = 2.0**63
-"""The first number of nanoseconds that a signed integer of 64 bits cannot hold."""
+STEP = 15  # further requests that multiply the delay by `factor`
+OVERFLOWS = 2.0**63  # nanoseconds: the first number that a signed integer of 64 bits cannot hold
 NOBODY = -1
 ROUNDING = 1e-9  # seconds: tolerates the last digit of a sum
 SPARE = 1000  # the number of ended sleepers that a list may hold
@@ -119,35 +117,29 @@ class _SlowingServer(Serving):
         self.alarm = inf  # the time of the next check of the sleepers
 
     def ask(self, request: Request) -> None:
+        now = self.events.now
         if self.stopped_at is None:
-            self.admit(request)
+            self.sleepers.admit(request, now)
+            self.check_later()
         elif len(self.queue) <= self.model.backlog:
             self.queue.append(request)
         else:
             self.outside.append(request)
-            self.forget(self.events.now)
-
-    def forget(self, now: float) -> None:
-        """Forget the oldest dials that have ended: during a long outage they are many."""
-        while self.outside and not self.dials(self.outside[0], now):
-            self.outside.popleft()
+            while self.outside and not self.dials(self.outside[0], now):  # they can be many
+                self.outside.popleft()
 
     def dials(self, request: Request, now: float) -> bool:
         return not request.over or now - request.begun < self.model.lingering
 
-    def admit(self, request: Request) -> None:
-        self.sleepers.admit(request, self.events.now)
-        self.check_later()
-
-    def stop(self) -> None:
-        if self.stopped_at is None:
+    def set_speed(self, speed: float) -> None:
+        check_whole(self, speed)
+        if speed and self.stopped_at is not None:
+            since, self.stopped_at = self.stopped_at, None
+            self.resume(since, self.events.now)
+        elif not speed and self.stopped_at is None:
             self.stopped_at = self.events.now
 
-    def resume(self) -> None:
-        since, now = self.stopped_at, self.events.now
-        if since is None:
-            return
-        self.stopped_at = None
+    def resume(self, since: float, now: float) -> None:
         self.sleepers.overslept(since, now)
         self.answer_ended()
         while self.queue:
@@ -229,14 +221,13 @@ class Sleepers(Generic[T]):
     def __len__(self) -> int:
         return self._places
 
-    def admit(self, item: T, now: float) -> None:
+    def admit(self, item: T, now: float) -> Sleeper[T]:
         """Add a request. Call `ended` first: a new request lengthens the delay of the others."""
-        self._admit(Sleeper(item, self._admitted, now))
-
-    def _admit(self, sleeper: Sleeper[T]) -> None:
-        heappush(self._waiting, (sleeper.arrived, sleeper.number, sleeper))
+        sleeper = Sleeper(item, self._admitted, now)
+        heappush(self._waiting, (now, self._admitted, sleeper))
         self._admitted += 1
         self._moved(1)
+        return sleeper
 
     def next(self) -> float:
         """Return the earliest time at which a request can end; infinity if there is none."""
@@ -326,11 +317,12 @@ class OverflowingSleepers(Sleepers[T]):
         self._chance = chance
         self._all: list[Sleeper[T]] = []
 
-    def _admit(self, sleeper: Sleeper[T]) -> None:
-        super()._admit(sleeper)
-        self._all.append(sleeper)
+    def admit(self, item: T, now: float) -> Sleeper[T]:
+        admitted = super().admit(item, now)
+        self._all.append(admitted)
         if len(self._all) > 2 * len(self) + SPARE:
             self._all = [sleeper for sleeper in self._all if not sleeper.ended]
+        return admitted
 
     def ended(self, now: float) -> list[T]:
         done: list[T] = []

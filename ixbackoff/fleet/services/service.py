@@ -67,16 +67,22 @@ class Serving(ABC):
     def abandoned(self, request: Request) -> None:  # noqa: B027
         """React to the abandonment of `request` by its client."""
 
-    def stop(self) -> None:
-        """Begin an outage."""
+    def set_speed(self, speed: float) -> None:  # noqa: ARG002
+        """Work at this share of the full speed from now on: 0 begins an outage, and 1 ends it."""
         raise Misuse(f"{self.__class__.__name__} cannot stop: choose a service that has outages.")
-
-    def resume(self) -> None:  # noqa: B027
-        """End an outage."""
 
     def load(self) -> float:
         """Return the load, for tables and pictures, in a unit of the service, such as requests."""
         return 0.0
+
+
+def check_whole(serving: Serving, speed: float) -> None:
+    """Raise Misuse if `serving`, which can only stop, is asked to slow down."""
+    if 0 < speed < 1:
+        raise Misuse(
+            f"{serving.__class__.__name__.lstrip('_')} has outages, but cannot lose a part of its "
+            "capacity: leave out lost=, or choose BoundedQueue or ProcessorSharing."
+        )
 
 
 class Forwarding(Serving):
@@ -91,11 +97,8 @@ class Forwarding(Serving):
     def abandoned(self, request: Request) -> None:
         self.behind.abandoned(request)
 
-    def stop(self) -> None:
-        self.behind.stop()
-
-    def resume(self) -> None:
-        self.behind.resume()
+    def set_speed(self, speed: float) -> None:
+        self.behind.set_speed(speed)
 
     def load(self) -> float:
         return self.behind.load()

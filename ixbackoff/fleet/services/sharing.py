@@ -14,6 +14,22 @@ T = TypeVar("T", bound=Hashable)
 class Sharing(Generic[T]):
     """A resource that its users share evenly, such as a processor or a disk.
 
+    >>> from ixbackoff.fleet import Events
+    >>> events = Events(seed=1)
+    >>> disk = Sharing(events, speed=lambda users: 10 / users, done=print)
+    >>> disk.begin("a file of 5 MB", 5.0)
+    >>> disk.begin("a file of 2 MB", 2.0)
+    >>> events.run(until=0.5)
+    a file of 2 MB
+    >>> len(disk), round(disk.total(), 6)
+    (1, 3.0)
+
+    Args:
+        events: the clock and the events of the simulation.
+        speed: a function from the number of users to the work per second of each; 0 stops them.
+            Call `changed` when it changes for another reason.
+        done: called with each user that has completed its work and left.
+
     It counts the work that a user present from the beginning would have received. A user that
     arrives at a count of 3 with 2 units of work is done at a count of 5, whoever arrives or leaves
     meanwhile. So an arrival adds one entry to a heap, and changes no other.
@@ -23,8 +39,8 @@ class Sharing(Generic[T]):
         self, events: Events, speed: Callable[[int], float], done: Callable[[T], None]
     ) -> None:
         self._events = events
-        self._speed = speed  # from the number of users to the work per second of each
-        self._done = done  # called with each user that has completed its work and left
+        self._speed = speed
+        self._done = done
         self._arrived: dict[T, tuple[float, int]] = {}  # the count, and the number of the user
         self._ends: list[tuple[float, int, T]] = []  # a heap; some of the users may have left
         self._rate = 0.0  # work per second
@@ -40,6 +56,7 @@ class Sharing(Generic[T]):
         return iter(self._arrived)
 
     def begin(self, user: T, work: float) -> None:
+        """Add a user with this much work."""
         self._catch_up()
         self._number += 1
         self._arrived[user] = (self._work, self._number)
@@ -53,6 +70,7 @@ class Sharing(Generic[T]):
             self.changed()
 
     def clear(self) -> list[T]:
+        """Remove and return all users."""
         users = [*self._arrived]
         self._catch_up()
         self._arrived.clear()
@@ -75,7 +93,8 @@ class Sharing(Generic[T]):
         if ends:
             self._rate = self._speed(len(self._arrived))
             left = max(ends[0][0] - self._work, 0.0)
-            self._events.after(left / self._rate, self._end, self._plan)
+            if self._rate:
+                self._events.after(left / self._rate, self._end, self._plan)
 
     def _is_current(self, end: tuple[float, int, T]) -> bool:
         """Return whether `end` still holds: its user may have left, and arrived again."""

@@ -31,10 +31,9 @@ ALONE = getrefcount(_one["one"])  # the number of references to an object that o
 class Cells(dict[Any, Any]):
     """A dict in a world, which records the keys that handlers use."""
 
-    __slots__ = ("name", "touched")
     __class__: Any = property(lambda _: dict)
-    name: str
-    touched: set[Touch]
+    name = ""  # it has no name if it is made by `type(it)(...)`
+    touched: set[Touch] = set()  # noqa: RUF012
 
     def __reduce_ex__(self, _: Any) -> Any:
         return (dict, ({**self},))
@@ -44,6 +43,7 @@ def touching(method: Callable[..., Any], by_key: bool, writes: bool) -> Callable
     """Return a method of `dict` that records what it touches."""
 
     def touch(self: Cells, *given: Any, **named: Any) -> Any:
+        self.touched.discard(("", self.name, True))
         self.touched.add((self.name, WHOLE, not by_key))
         if by_key:
             self.touched.add((self.name, given[0], writes))
@@ -75,7 +75,10 @@ def recording(given: type, touched: set[Touch]) -> type:
             return kind.__getattribute__(self, name)
         touched.add(EVERYTHING if name == "__dict__" else (name, WHOLE, False))
         value: Any = kind.__getattribute__(self, name)
-        if (type(value) is not Cells or value.name != name) and may_change(value):
+        if type(value) is Cells and value.name == name:
+            fetched = ("", name, True)  # until one of its methods is called
+            touched.add(EVERYTHING if fetched in touched else fetched)
+        elif may_change(value):
             touched.add((name, WHOLE, True))
         return value
 
@@ -109,7 +112,7 @@ class Recorder:
     def record(self, world: Any) -> bool:
         """Record the accesses to a fresh world from now on; return false if that is impossible."""
         kind: type = world.__class__
-        if not is_plain(kind):
+        if not is_plain(kind) or isinstance(getattr_static(kind, "__init_subclass__"), classmethod):
             return False
         space: dict[str, Any] = getattr(world, "__dict__", {})
         for name in space:
@@ -131,14 +134,15 @@ class Recorder:
         if known is None or not self.touched <= known:
             held = self.touches.setdefault((user, command), set())
             self.use(user, held, self.touched - held, expected=known is None)
-        return EVERYTHING not in self.touched
+        return all(name for name, _, _ in self.touched)
 
-    def see(self) -> None:
-        """Note the touches of `always`."""
+    def see(self) -> bool:
+        """Note the touches of `always`; return false if its cells cannot be told apart."""
         if not self.touched <= self.seen:
             self.seen |= self.touched
             for (user, _), known in self.touches.items():
                 self.use(user, known, set(), expected=False)
+        return all(name for name, _, _ in self.touched)
 
     def use(self, user: int, known: set[Touch], added: set[Touch], expected: bool) -> None:
         """Add touches to the known ones of a command."""

@@ -87,7 +87,8 @@ class Machine:
         if state is None:
             world = state_of(self.world, UNSEEN, places)
             if self.holding:
-                world = hash((world, state_of(self.holding, UNSEEN_HANDLERS, places)))
+                places = Places()
+                world = state_of([self.world, self.holding], UNSEEN_HANDLERS, places)
             if places.repeats:
                 scope.recorder = None
         else:

@@ -13,6 +13,10 @@ from .states import frozen
 __tracebackhide__ = True
 
 
+# With these names a function tells a recorded world from another one, or reads it unrecorded.
+WAYS_ROUND = {"type", "__getattribute__", "__setattr__", "__delattr__", "__getstate__"}
+
+
 def holds_only(handler: Any, world: object) -> bool:
     """Return whether a handler holds nothing but the world; if not, its state is compared too."""
     if handler.__class__ is MethodType:
@@ -26,17 +30,19 @@ def holds_only(handler: Any, world: object) -> bool:
 def variables(world: object, functions: Iterable[Any], checks: Iterable[Any]) -> dict[str, Any]:
     """Return stand-ins for the variables that functions of a model share with all histories."""
     found: dict[str, Any] = {}
-    held = [*functions]
+    held = [*functions, *checks]
     for kind in world.__class__.__mro__[:-1]:
         for name, value in vars(kind).items():
-            held.append(getattr(value, "__func__", value))
+            held.append(getattr(value, "__func__", getattr(value, "fget", value)))
             if not name.startswith("__") and not callable(value):
                 found[f"{kind.__name__}.{name}"] = value
     for one in held:
-        if one.__class__ is FunctionType and one not in checks:
-            used = names_in(one.__code__)
-            found |= {name: one.__globals__[name] for name in used if name in one.__globals__}
-            found[f"A variable of {one.__qualname__}"] = one
+        if one.__class__ is FunctionType:
+            used = {*names_in(one.__code__)}
+            found |= dict.fromkeys(used & WAYS_ROUND)
+            if one not in checks:
+                found |= {name: one.__globals__[name] for name in used & one.__globals__.keys()}
+                found[f"A variable of {one.__qualname__}"] = one
     shown: dict[str, Any] = {}
     for name, value in found.items():
         with suppress(Exception):  # it has no visible state

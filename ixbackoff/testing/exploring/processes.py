@@ -16,7 +16,7 @@ from ..._words.rungs import ENDLESS
 from ...durable.journal import Line
 from ...durable.performing import Performer
 from .recording import MemoryJournal
-from .states import frozen, may_change
+from .states import NOT_PLAIN, frozen, may_change, state_of
 from .strands import Strand
 from .surprises import Start
 
@@ -90,5 +90,5 @@ class Process:
     def state(self, timed: bool) -> tuple[object, ...]:
         root, failure = self.root, self.root.failure
         if root.over and not may_change(root.value):  # then it does not matter how it came there
-            return (frozen(root.value), failure and frozen(failure), root.place, self.died)
+            return (frozen(root.value), state_of(failure, NOT_PLAIN), root.place, self.died)
         return (root.state(timed), self.died, self.runs if self.recording else 0)

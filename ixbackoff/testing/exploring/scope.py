@@ -13,7 +13,7 @@ from ..._words.commands import Interpreter
 from ..._words.failures import Predicate
 from .cells import Recorder
 from .history import Occurrence, Option
-from .states import frozen
+from .states import NOT_PLAIN, state_of
 from .surprises import Faults, Surprise
 
 __tracebackhide__ = True
@@ -58,7 +58,7 @@ class Scope:
         self.changing = list(self.setting.changes.values())
         self.durable = any(surprise.start == "durably" for surprise in self.all_faults())
         self.injected = {
-            (surprise.failure.__class__, frozen(surprise.failure.args))
+            (surprise.failure.__class__, state_of(surprise.failure.args, NOT_PLAIN))
             for surprise in self.all_faults()
             if surprise.failure is not None
         }
@@ -100,5 +100,5 @@ class Scope:
     def allows(self, failure: BaseException) -> bool:
         if not isinstance(failure, Exception):
             return False
-        injected = (failure.__class__, frozen(failure.args)) in self.injected
+        injected = (failure.__class__, state_of(failure.args, NOT_PLAIN)) in self.injected
         return bool(injected or self.may_raise(failure))

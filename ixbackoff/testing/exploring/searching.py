@@ -12,10 +12,10 @@ from ..._words.commands import Misuse
 from .cells import Recorder
 from .history import Broken, Explored, History, Occurrence, Option, short
 from .machines import Machine
-from .outside import check_unchanged, variables
+from .outside import WAYS_ROUND, check_unchanged, variables
 from .printing import broken, reason_of
 from .scope import Scope
-from .states import frozen
+from .states import NOT_PLAIN, frozen, state_of
 from .walking import Walk
 
 __tracebackhide__ = True
@@ -80,9 +80,9 @@ class SearchWalk(Walk):
         key = machine.key() if merge else 0
         recorder, command = self.scope.recorder, machine.current.command
         if step == self.last or recorder is not None:
-            self.command = hash(frozen(command))
+            self.command = state_of(command, NOT_PLAIN)
         if step == self.last:
-            if (key, self.command) != (self.check[0], hash(frozen(self.check[1]))):
+            if (key, self.command) != (self.check[0], state_of(self.check[1], NOT_PLAIN)):
                 raise diverged(self.check[1], machine.current.command)
             machine.watches = True
             return True
@@ -133,7 +133,8 @@ class SearchWalk(Walk):
             return
         recorder.touched.clear()
         super().check_always(machine)
-        recorder.see()
+        if not recorder.see():
+            self.scope.recorder = None
 
     def over(self, machine: Machine) -> bool:
         super().over(machine)
@@ -179,7 +180,7 @@ class Search:
         before = variables(world, *shared)
         ends = scope.again or not scope.changes  # otherwise no change comes after the last command
         if setting.state is None and scope.merge and len(scope.programs) > 1 and ends:
-            scope.recorder = Recorder()
+            scope.recorder = None if WAYS_ROUND & before.keys() else Recorder()
         for times in count():
             with suppress(Again):
                 self.layers()
@@ -188,10 +189,9 @@ class Search:
             self.begin()
         check_unchanged(before, variables(world, *shared))
         found = [*self.found.values()]
-        if found and self.most == 1:
-            raise found[0]
         if found:
-            raise ExceptionGroup("histories in which a check fails", found)
+            many = "histories in which a check fails"
+            raise found[0] if self.most == 1 else ExceptionGroup(many, found)
         return self.explored
 
     def layers(self) -> None:
@@ -206,10 +206,9 @@ class Search:
         if recorder is not None:
             recorder.grown = False
         for depth in range(self.surprises + 1):
-            deeper = depth < self.surprises
             longer: Layer = []
             for history, check in histories(layer) if depth else [(History(), (0, None))]:
-                places = self.explore(history, check, deeper)
+                places = self.explore(history, check, depth < self.surprises)
                 if len(self.found) == self.most:
                     return
                 if places:
@@ -225,11 +224,12 @@ class Search:
         try:
             walk.run()
         except AssertionError as wrong:
-            if reason_of(wrong) not in self.found:
-                made = broken(self.scope, history, wrong, self.histories)
+            reason, scope.recorder = reason_of(wrong), None
+            if reason not in self.found:  # in a world that is not recorded
+                made = broken(scope, history, wrong, self.histories)
                 self.found[made.reason] = made
-            if self.most > 1:  # behind this failure other orders may fail otherwise
-                scope.recorder = None
+                if made.reason == reason and self.most == 1:  # else other orders may fail otherwise
+                    scope.recorder = recorder
         finally:
             if walk.machine is not None:
                 self.commands += walk.machine.performed

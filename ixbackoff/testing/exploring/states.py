@@ -1,20 +1,19 @@
 """Hashable stand-ins for worlds and answers, equal if and only if the originals are.
 
 A stand-in has all that a handler can read: every attribute, be it a field or not, and which parts
-are one object. Three things are left out: the order of a dict or a set, what a class removes from
-itself when it is pickled, and the state of classes and modules, which `outside` watches.
+are one object. Left out are the order of a dict or a set, what a class removes from itself when it
+is pickled, the notes of a failure, and the state of classes and modules, which `outside` watches.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
 from enum import Enum
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, TypeAlias
 
 from ..._words.commands import Misuse
-from ..._words.values import slots_of
 
 __tracebackhide__ = True
 
@@ -28,6 +27,8 @@ class Places(dict[int, tuple[int, Any]]):
 Memo: TypeAlias = Places | None
 
 UNSET = object()  # the stand-in for a slot that is not set
+
+NOT_PLAIN = "A command or a failure cannot be compared, so make it of plain data"
 
 LARGE = 2**61 - 1  # the modulus of Python's hash of whole numbers
 
@@ -67,10 +68,14 @@ def may_change(value: Any) -> bool:
 def state_of(value: Any, what: str, memo: Memo = None) -> int:
     """Hash a value; if it cannot be frozen, raise Misuse with a message that begins with `what`."""
     try:
-        return hash(frozen(value, memo))
+        made = frozen(value, memo)
+        if memo is not None and memo.repeats:  # then the order matters that numbers have in dicts
+            memo.clear()
+            made = frozen(value, memo)
+        return hash(made)
     except RecursionError:
         raise Misuse(f"{what}: it refers to itself.") from None
-    except TypeError as error:
+    except Exception as error:
         raise Misuse(f"{what}: {error}") from None
 
 
@@ -83,11 +88,8 @@ def of_float(value: float, _: Memo) -> Any:
 
 
 def of_dict(value: Any, memo: Memo) -> Any:
-    items = [
-        (key if key.__class__ is str else frozen(key), frozen(item, memo))
-        for key, item in value.items()
-    ]
-    return (value.__class__, frozenset(items))
+    kind, *items = of_items(value, memo)
+    return (kind, *items) if memo is not None and memo.repeats else (kind, counted(items))
 
 
 def of_sequence(value: Any, memo: Memo) -> Any:
@@ -95,18 +97,41 @@ def of_sequence(value: Any, memo: Memo) -> Any:
 
 
 def of_items(value: Any, memo: Memo) -> Any:
-    return (value.__class__, *[(frozen(key), frozen(item, memo)) for key, item in value.items()])
+    items = [
+        (key if key.__class__ is str else of_member(key, memo), frozen(item, memo))
+        for key, item in value.items()
+    ]
+    return (value.__class__, *items)
 
 
-def of_set(value: Any, _: Memo) -> Any:
-    return (value.__class__, frozenset(map(frozen, value)))
+def of_set(value: Any, memo: Memo) -> Any:
+    return (value.__class__, counted([of_member(one, memo) for one in value]))
+
+
+def of_member(value: Any, memo: Memo) -> Any:
+    """Freeze a key, or a member of a set. Its parts have numbers that depend on no order."""
+    if memo is None or value.__class__ in ATOMS:
+        return frozen(value)
+    own = Places()
+    made = frozen(value, own)
+    for place, (number, part) in own.items():
+        if place in memo:
+            memo.repeats, made = True, (made, number, memo[place][0])
+        memo.setdefault(place, (hash((number, made)), part))
+    return made
+
+
+def counted(items: list[Any]) -> frozenset[Any]:
+    """Return a set, in which items that are equal but distinct objects are counted."""
+    found = frozenset(items)
+    return found if len(found) == len(items) else frozenset(Counter(items).items())
 
 
 def of_function(value: FunctionType, memo: Memo) -> Any:
     """Freeze a function; an inner function by its parts, because each call makes another object."""
     held = [cell.cell_contents for cell in value.__closure__ or ()]
     held += [value.__defaults__, value.__kwdefaults__, vars(value)]
-    if not any(held) and "<locals>" not in value.__qualname__:
+    if held == [None, None, {}] and "<locals>" not in value.__qualname__:
         return value
     return (value.__code__, *[frozen(one, memo) for one in held])
 
@@ -133,7 +158,9 @@ def of_fields(kind: type, content: Freezer | None = None) -> Freezer:
 
 
 def slots_in(kind: type) -> list[str]:
-    return [name for base in reversed(kind.__mro__) for name in slots_of(base)]
+    """Return the slots of a class, and what a class in C has in their place."""
+    held = [pair for base in reversed(kind.__mro__) for pair in vars(base).items()]
+    return [name for name, one in held if type(one) is MemberDescriptorType and name[:2] != "__"]
 
 
 def of_reduced(value: Any, memo: Memo) -> Any:
@@ -141,7 +168,7 @@ def of_reduced(value: Any, memo: Memo) -> Any:
     reduced: Any = value.__reduce_ex__(4)
     if isinstance(reduced, str):
         return (value.__class__, reduced)
-    parts = [[*part] if hasattr(part, "__next__") else part for part in reduced]
+    parts: list[Any] = [[*part] if isinstance(part, Iterator) else part for part in reduced]
     return (value.__class__, *[frozen(part, memo) for part in parts])
 
 
@@ -213,16 +240,15 @@ FREEZERS = Freezers(
 
 def freezer_of(kind: type[Any]) -> Freezer:
     if issubclass(kind, Enum):
-        return lambda value, _: (kind, value.name)
+        return lambda value, _: (kind, value.name or frozen(value.value))
     if issubclass(kind, BaseException):
-        return of_fields(kind, lambda value, memo: frozen(value.args, memo))
+        return of_fields(kind, lambda value, memo: frozen([value.args, value.__cause__], memo))
     if issubclass(kind, type):
         return itself
     for base, content in CONTENTS.items():
         if issubclass(kind, base):
-            return (
-                once(of_fields(kind, content)) if kind.__dictoffset__ or slots_in(kind) else content
-            )
+            more = kind.__dictoffset__ or slots_in(kind)
+            return once(of_fields(kind, content)) if more else FREEZERS[base]
     plain = is_plain(kind)
     freezer = of_fields(kind) if plain else of_reduced
     parameters: Any = getattr(kind, "__dataclass_params__", None)

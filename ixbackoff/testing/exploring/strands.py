@@ -92,13 +92,12 @@ class Strand:
     def receive(self, answer: Any, failure: BaseException | None) -> None:
         owner, line = self.owner, self.line
         try:
-            known = frozen(answer)
-        except (TypeError, RecursionError) as error:
+            outcome = hash((*line.times, frozen(answer), frozen(failure)))
+        except Exception as error:
             raise Misuse(
                 f"The answer to {self.command!r} cannot be compared, so answer with plain data: "
                 f"{error}"
             ) from None
-        outcome = hash((*line.times, known, failure and frozen(failure)))
         self.key = hash((self.key, outcome))
         if owner.retries is not None:
             self.remember(outcome, failure is not None, owner.retries is ResumeStep)

@@ -3,8 +3,7 @@
 `ixbackoff.testing` does not import this package.
 """
 
-from .answers import Answer
-from .documents import Document
+from .answers import Answer, Document
 from .faults import (
     Down,
     Dropped,

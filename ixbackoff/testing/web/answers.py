@@ -1,16 +1,46 @@
-"""The answers of an origin to requests without a fault."""
+"""The documents that an origin serves, and its answers to requests without a fault."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import NamedTuple
 
-from .documents import Document
 from .received import ReceivedRequest
 
 ONE_RANGE = re.compile("bytes=(?=.*[0-9])([0-9]*)-([0-9]*)")
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
+
+
+@dataclass(frozen=True)
+class Document:
+    """The content at a path of an origin, with its ETag and further headers.
+
+    >>> Document(b"acorn").all_headers
+    {'ETag': '"84f0ceca5ebebf54"'}
+    >>> Document(b"{}", etag=None, headers={"Content-Type": "application/json"}).all_headers
+    {'Content-Type': 'application/json'}
+
+    Attributes:
+        content: the bytes of the body.
+        etag: the value of the header `ETag`, with its quotation marks; by default a hash of the
+            content. `None` leaves the header out.
+        headers: further headers, such as `Content-Type`.
+    """
+
+    content: bytes
+    etag: str | None = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+
+    @property
+    def all_headers(self) -> dict[str, str]:
+        """The headers that are sent with the content, the ETag included."""
+        if self.etag is None:
+            return dict(self.headers)
+        etag = self.etag or f'"{sha256(self.content).hexdigest()[:16]}"'
+        return {"ETag": etag, **self.headers}
 
 
 class Answer(NamedTuple):
@@ -56,7 +86,8 @@ def ranged(request: ReceivedRequest, whole: Answer) -> Answer:
     """Return the part of an answer for a request with a range, else the whole answer."""
     asked = ONE_RANGE.fullmatch(request.headers.get("range", ""))
     condition = request.headers.get("if-range")
-    if asked is None or not may_be_ranged(condition, whole.headers):
+    kind = "ETag" if (condition or "").startswith('"') else "Last-Modified"
+    if asked is None or condition not in (None, whole.headers.get(kind)):
         return whole
     size = len(whole.body)
     first, last = asked.groups()
@@ -68,15 +99,6 @@ def ranged(request: ReceivedRequest, whole: Answer) -> Answer:
         return Answer(416, {"Content-Range": f"bytes */{size}"})
     headers = {**whole.headers, "Content-Range": f"bytes {start}-{end}/{size}"}
     return Answer(206, headers, whole.body[start : end + 1])
-
-
-def may_be_ranged(condition: str | None, headers: Mapping[str, str]) -> bool:
-    """Return whether `If-Range` allows a range; ETags are compared strongly."""
-    if condition is None:
-        return True
-    if condition.startswith('"'):
-        return condition == headers.get("ETag")
-    return condition == headers.get("Last-Modified")
 
 
 def is_known(request: ReceivedRequest, etag: str | None) -> bool:

@@ -13,8 +13,7 @@ from selectors import EVENT_READ, PollSelector
 from threading import Event, Lock, Thread, current_thread
 from typing import Self
 
-from .answers import Answer, carried_out
-from .documents import Document
+from .answers import Answer, Document, carried_out
 from .faults import Fault
 from .received import BodyTooLarge, ReceivedRequest, read_request
 from .wire import Connection

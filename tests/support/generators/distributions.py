@@ -46,7 +46,7 @@ def drawn(timing: Timing, k: int, seed: int = 2009) -> list[float]:
 
 
 class Fixed:
-    """A source of fixed numbers: R for uniform ones, z deviations for normal ones."""
+    """A source of fixed numbers: R for uniform ones, z deviations for normal ones, z means."""
 
     def __init__(self, r: float = 0.0, z: float = 0.0) -> None:
         self.r = r
@@ -58,3 +58,6 @@ class Fixed:
 
     def normalvariate(self, mu: float, sigma: float, /) -> float:
         return mu + self.z * sigma
+
+    def expovariate(self, lambd: float, /) -> float:
+        return self.z / lambd

@@ -1,0 +1,73 @@
+"""The seconds of work for a request: a number, or a distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, log
+from random import Random
+from typing import TypeAlias
+
+from ..._words.checks import above_zero
+
+Work: TypeAlias = float | Callable[[Random], float]
+"""Seconds, or a function that draws them from a source of random numbers."""
+
+
+@dataclass(frozen=True)
+class ExponentialWork:
+    """Exponentially distributed seconds: most are short, and a few are long.
+
+    >>> from random import Random
+    >>> round(ExponentialWork(0.1)(Random(1)), 4)
+    0.0144
+
+    Attributes:
+        mean: the mean of the seconds.
+
+    Raises:
+        ValueError: `mean` is not above 0.
+    """
+
+    mean: float
+
+    def __post_init__(self) -> None:
+        above_zero("mean", self.mean)
+
+    def __call__(self, random: Random) -> float:
+        return -log(1.0 - random.random()) * self.mean
+
+
+@dataclass(frozen=True)
+class LogNormalWork:
+    """Log-normally distributed seconds: the usual distribution of measured service times.
+
+    >>> from random import Random
+    >>> round(LogNormalWork(0.1, sigma=0.6)(Random(1)), 4)
+    0.1203
+
+    Attributes:
+        mean: the mean of the seconds.
+        sigma: the standard deviation of their logarithm: 0.3 is narrow, 1 has a heavy tail.
+
+    Raises:
+        ValueError: `mean` or `sigma` is not above 0.
+    """
+
+    mean: float
+    sigma: float
+
+    def __post_init__(self) -> None:
+        above_zero("mean", self.mean)
+        above_zero("sigma", self.sigma)
+
+    def __call__(self, random: Random) -> float:
+        return random.lognormvariate(log(self.mean) - self.sigma**2 / 2, self.sigma)
+
+
+def check_work(owner: object, work: object) -> None:
+    if not callable(work) and not (isinstance(work, int | float) and 0 <= work < inf):
+        raise ValueError(
+            f"{owner!r}: give work in seconds, 0 or more, or a function that draws them, such as "
+            "ExponentialWork(0.1)."
+        )
