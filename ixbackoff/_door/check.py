@@ -91,7 +91,7 @@ def explained(printed: bytes, form: str, files: Sequence[Path] = ()) -> tuple[by
     from .reading.checker_output import Error, errors_in
     from .reading.findings import findings, sources
     from .reading.sources import Source
-    from .reading.unchecked import unchecked
+    from .reading.unreported import unchecked
 
     lines = [line.decode(errors="surrogateescape") for line in printed.splitlines(keepends=True)]
     pieces = list(findings(errors_in(lines), sources(Path())))

@@ -16,7 +16,7 @@ from .._words.calls import CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse, interpreter_of, join_tables
 from ..live import live, live_async
 from . import named_objects, shell
-from .rehearsing import outcomes, rehearsed
+from .run_rehearsal import outcomes, rehearsed
 from .stderr_log import logged, with_notes
 
 

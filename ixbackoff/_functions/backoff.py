@@ -127,7 +127,7 @@ class Backoff(Generic[I]):
         Raises:
             Misuse: `function` is not a generator function, or the backoff has an `until`.
         """
-        from .items import streamed
+        from .streams import streamed
 
         made: Callable[P, T] = streamed(self, function)
         return made

@@ -18,7 +18,7 @@ from .._running.command_loops import answered, answered_async
 from .._running.sleeping import log_ended
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .called import Called
-from .nested import guarded_once, noting_once
+from .nested_once import guarded_once, noting_once
 
 __tracebackhide__ = True
 

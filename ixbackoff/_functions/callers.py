@@ -39,7 +39,7 @@ from .answering import OTHERS
 from .called import Called
 from .ends import ended
 from .function_checks import checked_function, no_coroutine_function
-from .nested import by_program, by_program_async
+from .nested_once import by_program, by_program_async
 from .watching import Watched
 
 __tracebackhide__ = True

@@ -291,7 +291,7 @@ def inner(failure: BaseException) -> list[Inner]:
     >>> inner(ConnectionRefusedError())
     []
     """
-    found: list[Inner] = import_module("ixbackoff.known.inside").inner(failure)
+    found: list[Inner] = import_module("ixbackoff.known.inner_retries").inner(failure)
     return found
 
 

@@ -231,6 +231,7 @@ class Line:
         self.origin = origin
         self.checkpoint: Checkpoint | None = None
         self.began = 0
+        self.replays = False  # each wake replays all: for a deadline or a budget, every wait counts
         self.again_at: list[str] = []
         self.run: ProgramRun | None = None
         self.index = 0
@@ -276,6 +277,8 @@ class Line:
         """Return the checkpoint after the current wait; `None` while the journal is short."""
         run = self.run
         if run is None or run.rung != ENDLESS or run.wait_count < DEEPEST:
+            return None
+        if self.replays or run.kept is not self._kept:  # or the step has asked nothing yet
             return None
         kept = self.places[: len(run.kept or ())]
         found_in = {(self.journal.known(place) or {}).get("in", 0) for place in kept}

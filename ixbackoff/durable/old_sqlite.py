@@ -17,13 +17,6 @@ def add_unixepoch(connection: Any, _record: object = None) -> None:
     """Define `unixepoch('subsec')` in a new connection, if its SQLite does not have it.
 
     SQLAlchemy passes two arguments to a listener. Connections of other drivers stay as they are.
-
-    >>> connection = sqlite3.connect(":memory:")
-    >>> add_unixepoch(connection)
-    >>> ((seconds,),) = connection.execute("SELECT unixepoch('subsec')")
-    >>> abs(seconds - time.time()) < 1
-    True
-    >>> connection.close()
     """
     if isinstance(connection, sqlite3.Connection) and sqlite3.sqlite_version_info < FIRST:
         connection.create_function("unixepoch", 1, unixepoch)

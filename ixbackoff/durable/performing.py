@@ -91,6 +91,7 @@ async def run_durably(
     performer = Performer(journal, interpreter, account)
     line = Line(journal, again=again)
     line.checkpoint = checkpoint
+    line.replays = how.within is not None or account is not None
     line.follow(run)
     run.retries_begin = line.begin_retries
     stream = unrolled(program, Defaults(within=how.within, through=how.through), run=run)

@@ -66,7 +66,8 @@ def checked_rate(rate: Callable[[float], float], time: float) -> float:
 def checked_times(times: Iterable[float]) -> list[float]:
     before, found = 0.0, [*times]
     for time in found:
-        if not before <= time < inf:
+        given: object = time
+        if not isinstance(given, int | float) or not before <= given < inf:
             raise ValueError(
                 f"arrivals= has the time {time!r} after {before:g} s: give seconds in ascending "
                 "order, 0 or more."

@@ -10,7 +10,7 @@ from .._argument_parser import FAILED, INTERRUPTED, WRONG, open_streams
 from .._words.texts import printable
 
 COMMANDS = {
-    "simulate": ("rehearsal", "many clients run your own program against a service that stops"),
+    "simulate": ("simulate_command", "many clients run a program against a service that stops"),
     "tune": ("tuning", "the waits for a number of clients, checked by a simulation"),
 }
 """The module and the description of each command."""

@@ -38,7 +38,8 @@ def checked_outages(outages: Iterable[Outage], seconds: float) -> list[Outage]:
     given: list[Outage] = [*outages]
     if not all(isinstance(outage, Outage) for outage in given):
         raise Misuse(f"outages={given!r}: give a list of Outage(start, length).")
-    for outage in sorted(given):
+    given.sort()
+    for outage in given:
         start, end = outage.span
         if not 0 <= start < end <= seconds:
             raise ValueError(
@@ -50,4 +51,4 @@ def checked_outages(outages: Iterable[Outage], seconds: float) -> list[Outage]:
         if start < over:
             raise ValueError(f"{outage!r} begins during an earlier outage: join the two.")
         over = end
-    return sorted(given)
+    return given

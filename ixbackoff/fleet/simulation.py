@@ -200,7 +200,7 @@ def simulate_many(
         program,
         services,
         clients=clients,
-        arrivals=arrivals,
+        arrivals=[*arrivals] if isinstance(arrivals, Iterable) else arrivals,  # for all seeds
         seconds=seconds,
         schedule=schedule,
         within=within,
@@ -242,6 +242,8 @@ def checked_clients(clients: object, arrivals: object, think: float | None) -> i
         if not isinstance(clients, int) or clients < 1:
             raise ValueError(f"clients={clients!r}: give a number, 1 or more; or arrivals=.")
         return clients
+    if not callable(arrivals) and not isinstance(arrivals, int | float | Iterable):
+        raise Misuse(f"arrivals={arrivals!r}: give a number, a function of the time, or times.")
     if clients is not None or think is not None:
         raise ValueError(
             f"arrivals={arrivals!r}: each arriving client runs the program once; leave out "

@@ -22,16 +22,7 @@ def frames(failure: BaseException) -> Iterator[FrameType]:
 def variables(
     failure: BaseException, functions: Collection[tuple[str, str]]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the locals of each call of `functions`, pairs of module and name, outermost first.
-
-    >>> def send(method):
-    ...     raise TimeoutError
-    >>> try:
-    ...     send("GET")
-    ... except TimeoutError as failure:
-    ...     [found["method"] for found in variables(failure, {(__name__, "send")})]
-    ['GET']
-    """
+    """Yield the locals of each call of `functions`, pairs of module and name, outermost first."""
     for frame in frames(failure):
         if (frame.f_globals.get("__name__", ""), frame.f_code.co_name) in functions:
             yield frame.f_locals

@@ -22,6 +22,7 @@ from ..live.ownfolders import own_folder
 from .commands import Resource
 from .databases import cause_of
 from .display import Display, log_shown
+from .fetched_seals import PREFIX
 from .fetching import FetchedFiles, made
 from .handling import Handlers, answering
 from .index import Index
@@ -30,7 +31,6 @@ from .jobs import Jobs
 from .keep_all import Options, line_of, options_of, summary_of
 from .pipeline import Places
 from .resuming import Runs, digest, workflow_for
-from .sealing import PREFIX
 from .sqlite import is_in_memory, path_of
 from .storage import Storage, opened_index, storage_of, store_checked
 from .summary import Summary

@@ -27,10 +27,10 @@ from ..durable.store import CANCELLED
 from ..durable.summaries import entries_of, summary_of
 from .commands import Brought, Resource
 from .display import Display
+from .fetched_seals import FileGone, check_sealed, remove_run, seal, sweep
 from .fetching import FetchedFiles
 from .keep_all import outcome
 from .pipeline import Kept, Places, Row, keep
-from .sealing import FileGone, check_sealed, remove_run, seal, sweep
 from .summary import SummaryLine
 
 DIGITS = 12

@@ -23,7 +23,7 @@ def codes_in_the_source() -> set[str]:
             first = []
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 first = node.args[:1] if node.func.id == "Explanation" else []
-            if isinstance(node, ast.Dict) and path.name == "options.py":
+            if isinstance(node, ast.Dict) and path.name == "wrong_options.py":
                 first = [one.elts[0] for one in node.values if isinstance(one, ast.Tuple)]
             texts = [one for arg in first for one in ast.walk(arg) if isinstance(one, ast.Constant)]
             found |= {one.value for one in texts if isinstance(one.value, str) and one.value}

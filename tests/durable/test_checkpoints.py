@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -14,15 +14,19 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import func, select
 
 from ixbackoff import (
     FOREVER,
     N1,
     Constant,
+    Crowded,
     Diverged,
     Exponential,
+    Gate,
     Interpreter,
     NotReady,
+    RetryBudget,
     Schedule,
     at,
     attempt,
@@ -30,7 +34,8 @@ from ixbackoff import (
 )
 from ixbackoff._meaning.defaults import Defaults
 from ixbackoff._words.rungs import DEEPEST
-from ixbackoff.durable import current_command, durable, worker
+from ixbackoff.durable import current_command, durable, store, worker
+from ixbackoff.durable.dbosinternals import tables_of
 from ixbackoff.durable.journal import Checkpoint, Entry, Parked
 from ixbackoff.durable.performing import run_durably
 from ixbackoff.durable.store import Store
@@ -154,7 +159,44 @@ def test_a_run_from_a_checkpoint_is_the_run_that_replays_everything(
     again, one = lived(POLLERS[name], how, fails_at, hold, True, 50.0)
     assert (again, one.asked) == (value, whole.asked)
     assert (one.events, one.waits) == (whole.events, whole.waits)
-    assert one.wakes[-1] < whole.wakes[-1] / 3
+    if within is None:
+        assert one.wakes[-1] < whole.wakes[-1] / 3
+    else:
+        assert one.wakes == whole.wakes
+
+
+@pytest.mark.parametrize(
+    "how",
+    [Defaults(Constant(1.0), DAY), Defaults(Constant(1.0), budget=RetryBudget(10**4))],
+    ids=["deadline", "budget"],
+)
+def test_a_deadline_and_a_budget_count_every_wait_so_all_is_replayed(how: Defaults) -> None:
+    again, one = lived(POLLERS["retry"], how, [1] * LONG, 0.0, True)
+    value, whole = lived(POLLERS["retry"], how, [1] * LONG, 0.0, False)
+    assert (again, one.asked, one.wakes) == (value, whole.asked, whole.wakes)
+
+
+class Closed(Gate):
+    """A gate that refuses the first tries, so that a step parks before it has asked anything."""
+
+    def __init__(self) -> None:
+        self.left = LONG
+
+    def enter(self, now: float, came: float, until: float) -> float:  # noqa: ARG002
+        self.left -= 1
+        if self.left > 0:
+            raise Crowded(0)
+        return now
+
+    def hear(self, failure: Exception | None, now: float, began: float) -> None: ...
+
+    def leave(self, now: float) -> None: ...
+
+
+def test_the_key_of_a_command_is_not_that_of_an_equal_one_in_the_step_before() -> None:
+    program = at(FOREVER).do(Ask("4")).retry(do(Ask("4")).through(Closed()))
+    _, one = lived(program, Defaults(Constant(1.0)), [], 0.0, True)
+    assert len({asked[1] for asked in one.asked}) == len(one.asked) == 2
 
 
 def test_other_code_after_a_checkpoint_diverges_and_performs_nothing() -> None:
@@ -209,6 +251,19 @@ def poll() -> Any:
     return at(FOREVER).retry(Say("busy"))
 
 
+def dies_after_one_batch(keys: list[str]) -> Iterator[list[str]]:
+    yield keys[:3]
+    raise KeyboardInterrupt
+
+
+def rows_left(engine: AnyEngine) -> int:
+    """Return how many rows of workflows a database has, in all its tables."""
+    tables = [one for one in tables_of(engine.store._client) if "workflow_uuid" in one.c]
+    with engine.store.engine().begin() as connection:
+        counted = (select(func.count()).select_from(table) for table in tables)
+        return sum(connection.scalar(count) or 0 for count in counted)
+
+
 @pytest.mark.slow
 def test_a_wake_after_many_parked_waits_reads_two_segments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -237,3 +292,24 @@ def test_a_wake_after_many_parked_waits_reads_two_segments(
     assert LONG + 4 <= len(said.what) <= LONG + 7  # one more if closed before it was recorded
     places = [place for _, place, repeated in said.places if not repeated]
     assert len(places) == len(set(places))
+
+
+def test_a_long_run_is_forgotten_in_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that dies between two of them leaves the run as it ended, to be forgotten again."""
+    monkeypatch.setattr(worker, "POLL", 0.005)
+    monkeypatch.setattr(store, "BATCH", 3)
+    said = Said(busy=fails(*[NotReady()] * 7, "done"))
+    with working(tmp_path, said.interpreter, poll, hold=0.0) as engine, waking(engine):
+        assert engine.start_with_id("one", poll).result() == "done"
+        with monkeypatch.context() as dying:
+            dying.setattr(store, "batched", dies_after_one_batch)
+            with pytest.raises(KeyboardInterrupt):
+                engine.store.forget("one")
+        assert [run.state for run in engine.runs()] == ["done"]
+        assert engine.start_with_id("one", poll).result() == "done"
+        assert len(said.what) == 8
+        assert engine.store.forget("one")
+        assert engine.store.segments("one") == []
+        assert rows_left(engine) == 0

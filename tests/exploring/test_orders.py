@@ -12,7 +12,7 @@ import pytest
 
 from ixbackoff import N0, N2, Command, Do, Interpreter, all_of, at, attempt
 from ixbackoff.testing.exploring import Broken, End, Explored, Model
-from ixbackoff.testing.exploring.cells import WHOLE, Cells, Recorder, Touch
+from ixbackoff.testing.exploring.shared_cells import WHOLE, Cells, Recorder, Touch
 
 from ..support.generators.cell_models import Cupboard, Do1, ends, following
 

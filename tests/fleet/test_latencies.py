@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import inf, isnan
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,10 @@ from ixbackoff.fleet import (
     Outage,
     Outcome,
     ProcessorSharing,
+    Service,
     SlowingServer,
     simulate,
+    simulate_many,
 )
 from ixbackoff.fleet.fleet_command import main as fleet
 
@@ -82,6 +85,8 @@ def test_a_spike_and_a_pause() -> None:
         ([-1.0], "ascending order"),
         ([float("nan")], "ascending order"),
         ([inf], "ascending order"),
+        (["1.0"], "ascending order"),
+        ("30", "ascending order"),
         (lambda _: -1.0, "return arrivals per second, 0 or more"),
         (lambda _: "many", "return arrivals per second, 0 or more"),
         (lambda _: inf, "return arrivals per second, 0 or more"),
@@ -90,6 +95,26 @@ def test_a_spike_and_a_pause() -> None:
 def test_arrivals_that_cannot_be(arrivals: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         simulate(ONCE, QUEUE, arrivals=arrivals, seconds=5)
+
+
+def test_arrivals_of_no_kind() -> None:
+    wrong: Any = object()
+    with pytest.raises(Misuse, match="give a number, a function of the time, or times"):
+        simulate(ONCE, QUEUE, arrivals=wrong, seconds=5)
+
+
+def test_each_seed_has_all_times_of_an_iterator() -> None:
+    sample = simulate_many(ONCE, QUEUE, arrivals=iter([1.0, 2.0]), seconds=5, seeds=3, jobs=1)
+    assert [outcome.clients for outcome in sample.results] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("given", [-1.0, inf, float("nan"), None, "0.1"])
+@pytest.mark.parametrize("kind", [partial(BoundedQueue, 9), ProcessorSharing], ids=["queue", "ps"])
+def test_work_that_is_no_seconds(kind: Callable[[Any], Service], given: Any) -> None:
+    with pytest.raises(ValueError, match="s of work: give seconds, 0 or more"):
+        kind(given)
+    with pytest.raises(ValueError, match="s of work: give seconds, 0 or more"):
+        simulate(ONCE, kind(lambda _: given).serves(Ask), arrivals=[1.0], seconds=5)
 
 
 @pytest.mark.parametrize("service", [BoundedQueue(9, 1.0), ProcessorSharing(1.0)], ids=repr)

@@ -17,7 +17,7 @@ import requests
 import sqlalchemy
 
 from ixbackoff import known
-from ixbackoff.known.inside import LOOPS, URLLIB3
+from ixbackoff.known.inner_retries import LOOPS, URLLIB3
 
 LIBRARIES = (aiohttp, asyncpg, boto3, httpx, pymongo, redis, requests, sqlalchemy)
 FUNCTIONS = sorted({name for _, name in (*LOOPS, URLLIB3)} | {"fetch", "send", "<lambda>"})

@@ -17,7 +17,7 @@ import pytest
 from ixbackoff.durable import durable_command as commandline
 from ixbackoff.live.downloads import OVERLAP
 from ixbackoff.squirrel.commands import Resource
-from ixbackoff.squirrel.sealing import PREFIX
+from ixbackoff.squirrel.fetched_seals import PREFIX
 from ixbackoff.testing.web import Fault, Hang, Origin, Status
 
 from ..support.kills.durable_squirrels import RECORDED, RESOURCES, KillingDurably

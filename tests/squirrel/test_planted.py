@@ -16,9 +16,9 @@ import pytest
 from ixbackoff.live.ownfolders import check_own
 from ixbackoff.squirrel.commands import Resource
 from ixbackoff.squirrel.durably import database_of, place_of
+from ixbackoff.squirrel.fetched_seals import PREFIX, SEAL, FileGone, check_sealed, seal
 from ixbackoff.squirrel.fetching import FOLDER
 from ixbackoff.squirrel.resuming import digest, id_of, workflow_for
-from ixbackoff.squirrel.sealing import PREFIX, SEAL, FileGone, check_sealed, seal
 from ixbackoff.testing.web import Origin
 
 from ..support.squirrels.running import Squirrel, files_below

@@ -1,4 +1,4 @@
-"""Explanations, which replace the messages of type checkers."""
+"""The parts of an explanation, which replaces the message of a checker; its ladder as a drawing."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from ..._words.failures import Throttled
 from ..event_queue import Events
 from .service import Request, Service, Serving
 from .sharing import Sharing
-from .work import Work, check_work
+from .work import Work, check_seconds, drawn
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ class ProcessorSharing(Service):
     limit: int | None = None
 
     def __post_init__(self) -> None:
-        check_work(self, self.work)
+        if not callable(self.work):
+            check_seconds(self, self.work)
         if self.cores < 1 or (self.limit is not None and self.limit < 1):
             raise ValueError(f"{self!r}: give 1 core or more, and a limit of 1 or more, or None.")
 
@@ -54,11 +55,11 @@ class _Cores(Serving):
         return self.speed * min(1.0, self.model.cores / requests)
 
     def ask(self, request: Request) -> None:
-        limit, work = self.model.limit, self.model.work
+        limit = self.model.limit
         if limit is not None and len(self.working) >= limit:
             request.fail(Throttled())
         else:
-            self.working.begin(request, work(self.events.random) if callable(work) else work)
+            self.working.begin(request, drawn(self.model.work, self.events.random))
 
     def set_speed(self, speed: float) -> None:
         self.speed = speed

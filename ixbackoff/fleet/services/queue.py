@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..._words.failures import Throttled
 from ..event_queue import Events
 from .service import Request, Service, Serving
-from .work import Work, check_work
+from .work import Work, check_seconds, drawn
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class BoundedQueue(Service):
     workers: int = 1
 
     def __post_init__(self) -> None:
-        check_work(self, self.work)
+        if not callable(self.work):
+            check_seconds(self, self.work)
         if not (self.length >= 0 and self.workers >= 1):
             raise ValueError(f"{self!r}: give a length of 0 or more and 1 worker or more.")
 
@@ -62,8 +63,7 @@ class _Queue(Serving):
             request.fail(Throttled())
 
     def begin_work(self, request: Request) -> None:
-        work = self.model.work
-        self.work(request, work(self.events.random) if callable(work) else work)
+        self.work(request, drawn(self.model.work, self.events.random))
 
     def work(self, request: Request, seconds: float) -> None:
         if self.speed:

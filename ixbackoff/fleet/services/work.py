@@ -65,9 +65,18 @@ class LogNormalWork:
         return random.lognormvariate(log(self.mean) - self.sigma**2 / 2, self.sigma)
 
 
-def check_work(owner: object, work: object) -> None:
-    if not callable(work) and not (isinstance(work, int | float) and 0 <= work < inf):
+def drawn(work: Work, random: Random) -> float:
+    """Return the seconds of work for one request."""
+    if not callable(work):
+        return work
+    seconds = work(random)
+    check_seconds(work, seconds)
+    return seconds
+
+
+def check_seconds(giver: object, seconds: object) -> None:
+    if not (isinstance(seconds, int | float) and 0 <= seconds < inf):
         raise ValueError(
-            f"{owner!r}: give work in seconds, 0 or more, or a function that draws them, such as "
-            "ExponentialWork(0.1)."
+            f"{giver!r} gives {seconds!r} s of work: give seconds, 0 or more, or a function that "
+            "draws them from its argument, such as ExponentialWork(0.1)."
         )

@@ -11,8 +11,8 @@ from ..._meaning.chains import Ladder
 from ..._meaning.defaults import Defaults
 from ..._words.commands import Interpreter
 from ..._words.failures import Predicate
-from .cells import Recorder
 from .history import Occurrence, Option
+from .shared_cells import Recorder
 from .states import NOT_PLAIN, state_of
 from .surprises import Faults, Surprise
 

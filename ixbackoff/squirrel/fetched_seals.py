@@ -1,6 +1,6 @@
-"""Seals of the fetched files of durable runs, by which a process checks a file before its upload.
+"""Seals of the fetched files of durable runs, and the removal of the folders of these files.
 
-The file may have been fetched by another process.
+By its seal a process checks a file, which another one may have fetched, before its upload.
 """
 
 from __future__ import annotations

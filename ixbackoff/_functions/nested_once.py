@@ -1,4 +1,4 @@
-"""Decorated functions inside one another, and calls that run as programs."""
+"""A decorated function inside another run: `nested="once"` gives it a single try."""
 
 from __future__ import annotations
 
