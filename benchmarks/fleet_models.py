@@ -24,7 +24,6 @@ from ixbackoff import (
     first_of,
 )
 from ixbackoff.fleet import Events, Outcome, Request, Service, Serving, simulate
-from ixbackoff.fleet.simulator import simulating
 
 from . import simpy_models as peer
 from .simpy_models import LIMIT, LINE, OPENED_FOR, SHARE, SPREAD, TAKES, THINK, WAITS, WITHIN
@@ -203,8 +202,7 @@ def ours(model: Model, clients: int, seconds: float, **how: Any) -> Outcome:
 def theirs(model: Model, clients: int, seconds: float) -> Any:
     """Simulate the same in SimPy, with the garbage collector running as rarely."""
     environment = begun(model, clients)
-    with simulating():
-        environment.run(until=seconds)
+    peer.run(environment, seconds)
     return environment
 
 

@@ -1,6 +1,7 @@
 """SimPy's side of the fleets that are measured: the same clients, service and rules, as processes.
 
-Clients are nested generators. A limit is `answer | timeout`, once for the whole effect or run.
+Clients are nested generators. A limit is `answer | timeout`, once for the whole effect or run. They
+keep the counts and latencies of our `Outcome`, in the same `Tally`.
 """
 
 from __future__ import annotations
@@ -8,10 +9,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator
 from importlib import import_module
+from math import ceil
 from random import Random
 from typing import Any, TypeAlias
 
 from ixbackoff import Exponential
+from ixbackoff.fleet.outcomes import Tally
 from ixbackoff.fleet.simulator import simulating
 
 THINK, TAKES, SHARE, LIMIT, WITHIN = 10.0, 0.1, 0.3, 2.0, 60.0
@@ -27,9 +30,14 @@ Effect: TypeAlias = Callable[[Any, Random], Process]
 
 
 def asked(environment: Any, random: Random) -> Process:
+    tally, begun = environment.tally, environment.now
+    tally.asked += 1
     yield environment.timeout(TAKES)
     if random.random() < SHARE:
+        tally.failed += 1
         raise ConnectionError
+    tally.answered += 1
+    tally.latency += environment.now - begun
 
 
 def asked_both(environment: Any, random: Random) -> Process:
@@ -73,12 +81,19 @@ def asked_together(environment: Any, random: Random) -> Process:
 
 
 def asked_in_time(environment: Any, random: Random, late: Any) -> Process:
+    tally, begun = environment.tally, environment.now
+    tally.asked += 1
     answer = environment.timeout(TAKES)
     yield answer | late
     if not answer.processed:
+        tally.failed += 1
+        tally.late += 1
         raise TimeoutError
     if random.random() < SHARE:
+        tally.failed += 1
         raise ConnectionError
+    tally.answered += 1
+    tally.latency += environment.now - begun
 
 
 def asked_limited(environment: Any, random: Random) -> Process:
@@ -194,19 +209,43 @@ def asked_in_line(environment: Any, random: Random, turns: Turns) -> Process:
     turns.hear(None, environment.now)
 
 
-def commanding(environment: Any, random: Random) -> Process:
+def ended(environment: Any, number: int, since: float, well: bool) -> None:
+    """Count the end of a run."""
+    tally = environment.tally
+    if well:
+        tally.well += 1
+        tally.latencies.append(environment.now - since)
+    else:
+        tally.gave_up += 1
+        environment.gave_up.add(number)
+
+
+def commanding(environment: Any, random: Random, number: int) -> Process:
+    tally = environment.tally
     while True:
         yield environment.timeout(random.expovariate(1 / THINK))
+        since, well, shortest = environment.now, False, 0.0
         for k in range(TRIES):
+            begun = environment.now
+            tally.asked += 1
             yield environment.timeout(TAKES)
-            if random.random() >= SHARE or k == TRIES - 1:
+            if random.random() >= SHARE:
+                tally.answered += 1
+                tally.latency += environment.now - begun
+                well = True
                 break
-            yield environment.timeout(SECONDS[k] * random.uniform(1.0, SPREAD))
+            tally.failed += 1
+            if k == TRIES - 1:
+                break
+            shortest = max(SECONDS[k] * random.uniform(1.0, SPREAD), shortest)
+            yield environment.timeout(shortest)
+        ended(environment, number, since, well)
 
 
-def trying(environment: Any, random: Random, effect: Effect) -> Process:
+def trying(environment: Any, random: Random, number: int, effect: Effect) -> Process:
     while True:
         yield environment.timeout(random.expovariate(1 / THINK))
+        since, well, shortest = environment.now, False, 0.0
         for k in range(TRIES):
             try:
                 yield from effect(environment, random)
@@ -214,49 +253,69 @@ def trying(environment: Any, random: Random, effect: Effect) -> Process:
                 if k == TRIES - 1:
                     break
             else:
+                well = True
                 break
-            yield environment.timeout(SECONDS[k] * random.uniform(1.0, SPREAD))
+            shortest = max(SECONDS[k] * random.uniform(1.0, SPREAD), shortest)
+            yield environment.timeout(shortest)
+        ended(environment, number, since, well)
 
 
-def paying(environment: Any, random: Random, bucket: Bucket) -> Process:
+def paying(environment: Any, random: Random, number: int, bucket: Bucket) -> Process:
+    tally = environment.tally
     while True:
         yield environment.timeout(random.expovariate(1 / THINK))
+        since, well, shortest = environment.now, False, 0.0
         for k in range(TRIES):
+            begun = environment.now
+            tally.asked += 1
             yield environment.timeout(TAKES)
             if random.random() >= SHARE:
+                tally.answered += 1
+                tally.latency += environment.now - begun
                 bucket.succeed(retried=k > 0)
+                well = True
                 break
+            tally.failed += 1
             if k == TRIES - 1 or not bucket.pay():
                 break
-            yield environment.timeout(SECONDS[k] * random.uniform(1.0, SPREAD))
+            shortest = max(SECONDS[k] * random.uniform(1.0, SPREAD), shortest)
+            yield environment.timeout(shortest)
+        ended(environment, number, since, well)
 
 
-def breaking(environment: Any, random: Random, circuit: Circuit) -> Process:
+def breaking(environment: Any, random: Random, number: int, circuit: Circuit) -> Process:
+    tally = environment.tally
     while True:
         yield environment.timeout(random.expovariate(1 / THINK))
-        shortest = 0.0
+        since, well, shortest = environment.now, False, 0.0
         for k in range(TRIES):
-            least = shortest
+            begun, least = environment.now, shortest
             try:
-                probe = circuit.admit(environment.now)
+                probe = circuit.admit(begun)
             except Refused as refusal:
                 least = max(least, refusal.args[0])
             else:
+                tally.asked += 1
                 yield environment.timeout(TAKES)
                 if random.random() >= SHARE:
+                    tally.answered += 1
+                    tally.latency += environment.now - begun
                     circuit.succeed(probe)
+                    well = True
                     break
+                tally.failed += 1
                 circuit.fail(probe, environment.now)
             if k == TRIES - 1:
                 break
             shortest = max(SECONDS[k] * random.uniform(1.0, SPREAD), least)
             yield environment.timeout(shortest)
+        ended(environment, number, since, well)
 
 
-def in_line(environment: Any, random: Random, turns: Turns) -> Process:
+def in_line(environment: Any, random: Random, number: int, turns: Turns) -> Process:
     while True:
         yield environment.timeout(random.expovariate(1 / THINK))
-        shortest = 0.0
+        since, well, shortest = environment.now, False, 0.0
         for k in range(TRIES):
             least = shortest
             try:
@@ -266,17 +325,22 @@ def in_line(environment: Any, random: Random, turns: Turns) -> Process:
             except ConnectionError:
                 pass
             else:
+                well = True
                 break
             if k == TRIES - 1:
                 break
             shortest = max(SECONDS[k] * random.uniform(1.0, SPREAD), least)
             yield environment.timeout(shortest)
+        ended(environment, number, since, well)
 
 
-def within(environment: Any, random: Random, effect: Callable[..., Process]) -> Process:
+def within(
+    environment: Any, random: Random, number: int, effect: Callable[..., Process]
+) -> Process:
     while True:
         yield environment.timeout(random.expovariate(1 / THINK))
-        deadline, late = environment.now + WITHIN, environment.timeout(WITHIN)
+        since, well, shortest = environment.now, False, 0.0
+        deadline, late = since + WITHIN, environment.timeout(WITHIN)
         for k in range(TRIES):
             try:
                 yield from effect(environment, random, late)
@@ -285,17 +349,28 @@ def within(environment: Any, random: Random, effect: Callable[..., Process]) -> 
             except TimeoutError:
                 break
             else:
+                well = True
                 break
-            seconds = SECONDS[k] * random.uniform(1.0, SPREAD)
-            if k == TRIES - 1 or environment.now + seconds >= deadline:
+            shortest = max(SECONDS[k] * random.uniform(1.0, SPREAD), shortest)
+            if k == TRIES - 1 or environment.now + shortest >= deadline:
                 break
-            yield environment.timeout(seconds)
+            yield environment.timeout(shortest)
+        ended(environment, number, since, well)
 
 
 def begun(process: Callable[..., Process], given: Any, clients: int) -> Any:
     environment, random = import_module("simpy").Environment(), Random(0)  # noqa: S311
+    environment.tally, environment.gave_up = Tally(), set[int]()
     more = () if given is None else (given,)
     with simulating():
-        for _ in range(clients):
-            environment.process(process(environment, random, *more))
+        for number in range(clients):
+            environment.process(process(environment, random, number, *more))
     return environment
+
+
+def run(environment: Any, seconds: float) -> None:
+    """Simulate so many seconds, and end each second's counts, as ours."""
+    with simulating():
+        for second in range(ceil(seconds)):
+            environment.run(until=min(second + 1, seconds))
+            environment.tally.end(0.0)
