@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from .._limits.breakers import CircuitBreaker
 from .._limits.nesting import check_begun
 from .._meaning.chains import Chain, Ladder, Step, chain
 from .._meaning.defaults import checked_longest
@@ -19,13 +18,13 @@ from .._meaning.machine import Enter, Task
 from .._meaning.retrying import begins, descents
 from .._meaning.runs import InAttempt, not_chosen, noted, number_after
 from .._meaning.semantics import attempted, limited, performed
-from .._meaning.steps import DoStep, Guarded, Limited, RetryStep, StartStep
+from .._meaning.steps import DoStep, Guard, Guarded, Limited, RetryStep, StartStep
 from .._running.traces import Performed
 from .._words.commands import Command
 from .._words.failures import CircuitOpen, Crowded, Predicate
 from .._words.reasons import Reason, Story, too_long
 from .._words.verdicts import is_transient
-from .._words.vocabulary import WITHOUT_SERVICE, Together, delay
+from .._words.vocabulary import WITHOUT_SERVICE, Reserve, Together, delay
 from ..schedules.timings import After, Timing
 from .environment import Done, Environment
 
@@ -33,10 +32,10 @@ from .environment import Done, Environment
 class Tried(NamedTuple):
     """The effect of a program `at(rung).retry(effect)`."""
 
-    effect: Any  # without the breakers around it
+    effect: Any  # without the guards around it
     chosen: Predicate  # decides whether a failure is retried
-    breakers: tuple[CircuitBreaker, ...]  # those around it, outermost first
-    guarded: bool  # whether a breaker of the program holds for it
+    guards: tuple[Guard, ...]  # those around it, outermost first
+    guarded: bool  # whether the guards of the program hold for it
     command: Command[Any] | None = None  # the only command of the effect, `None` if there are more
     limit: float | None = None  # the seconds for each try of that command; `None` for no limit
 
@@ -46,11 +45,11 @@ def tried(program: Ladder) -> Tried | None:
     step = only_step(program)
     if step.__class__ is not RetryStep or not isinstance(step, RetryStep):
         return None
-    effect, breakers = unwrapped(step.effect), list[CircuitBreaker]()
-    while effect.__class__ is Guarded and effect.guard.__class__ is CircuitBreaker:
-        breakers.append(effect.guard)
+    effect, guards = unwrapped(step.effect), list[Guard]()
+    while effect.__class__ is Guarded and effect.guard.__class__ is not Reserve:
+        guards.append(effect.guard)
         effect = unwrapped(effect.chain)
-    known = step.chosen, tuple(breakers), not isinstance(step.effect, WITHOUT_SERVICE)
+    known = step.chosen, tuple(guards), not isinstance(step.effect, WITHOUT_SERVICE)
     if is_single(effect):
         return Tried(effect, *known, effect)
     command, limit = limited_command(effect) or (None, None)

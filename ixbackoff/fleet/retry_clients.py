@@ -29,17 +29,20 @@ class RetryClient(TaskPerformer):
         self._log = shared.log()  # the waits of this run for the trace; `None` without a trace
 
     def begin(self) -> None:
-        shared = self._shared
         if self._log is not None:
             self._log.end_wait()
-        self.begun = now = shared.events.now
+        self.begun = self._shared.events.now
+        self.perform()
+
+    def perform(self) -> None:
+        shared = self._shared
         if shared.serving is not None:
             if self._inside is not NOT_YET or shared.limit is not None:
                 self.request(shared.command, shared.serving, shared.limit)
                 return
             shared.tally.asked += 1  # as `request`, in place
             self._arrived = ASKING
-            shared.ask(Request(shared.command, self.number, now, None, self))
+            shared.ask(Request(shared.command, self.number, shared.events.now, None, self))
             arrived, self._arrived = self._arrived, None
             if arrived is not ASKING:
                 self.ended(*arrived)

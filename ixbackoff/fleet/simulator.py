@@ -16,6 +16,7 @@ from .._limits.nesting import OVER, RUNNING, this_thread
 from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
 from .._meaning.machine import IN_PLACE
+from .._meaning.semantics import guards_of
 from .._running.traces import Performed
 from .._words.commands import Misuse
 from ..schedules.timings import Timing
@@ -179,13 +180,12 @@ class Simulator:
         through = own._defaults.through
         how = Defaults(within=self.within, budget=budget, breaker=breaker, through=through)
         shared = self.retrying(own)
-        if shared is not None and through is None and (self.within is None or self.within > 0):
-            outer = (breaker,) if breaker is not None and shared.tried.guarded else ()
-            breakers = outer + shared.tried.breakers
-            if not breakers and budget is None and self.within is None:
+        if shared is not None and (self.within is None or self.within > 0):
+            guards = ((guards_of(how) if shared.tried.guarded else None) or ()) + shared.tried.guards
+            if not guards and budget is None and self.within is None:
                 return RetryClient(shared, number)
-            if len({*breakers}) == len(breakers):
-                return GuardedClient(shared, number, budget, self.within, breakers)
+            if max(map(guards.count, guards), default=1) == 1:
+                return GuardedClient(shared, number, budget, self.within, guards)
         return StreamClient(self.environment, number, own, how, self.timing, self.end)
 
     def retrying(self, program: Ladder) -> Retrying | None:
