@@ -186,6 +186,14 @@ def chained(chain: Chain, place: Place) -> Task:
                     if kind is MapStep:
                         value = step.function(value)
                         continue
+                    if kind is DoStep and place.guards is None:
+                        effect = step.effect
+                        if issubclass(effect.__class__, Command):  # as `do`, in place
+                            place.tries += 1
+                            value = yield effect
+                            if place.expired is not None:
+                                raise place.expired
+                            continue
                     meaning = well.get(kind, refused)
                     if meaning is None:
                         continue

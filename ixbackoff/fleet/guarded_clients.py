@@ -162,9 +162,7 @@ def settle(breaker: CircuitBreaker, probe: int, failure: BaseException | None, n
         (breaker.succeed if blamed is False else breaker.release)(probe)
 
 
-def hear(
-    gate: Gate, began: float, value: Any, failure: BaseException | None, now: float
-) -> None:
+def hear(gate: Gate, began: float, value: Any, failure: BaseException | None, now: float) -> None:
     """Report the end of a try to `gate`, as `through` does."""
     try:
         if failure is None:

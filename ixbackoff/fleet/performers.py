@@ -218,6 +218,12 @@ class TaskPerformer(ABC):
                         if kind is Delay:
                             self.wait(command)
                             return
+                        if kind in environment.immediate and not self._inside.limits:
+                            try:
+                                value, failure = environment.immediate[kind](command), None
+                            except Exception as error:
+                                value, failure = None, raisable(error)
+                            continue
                         self._arrived = ASKING
                         if kind is Enter or kind is Perform:
                             inner = command.task if kind is Enter else self.entered(command.chain)

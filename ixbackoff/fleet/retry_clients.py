@@ -62,25 +62,31 @@ class RetryClient(TaskPerformer):
 
     def ended(self, value: Any, failure: BaseException | None) -> None:
         """End a try: plan the next one after a wait, or end the run."""
-        shared = self._shared
-        if failure is None and self._after is None and self._log is None:
-            shared.done(self, value, None)
-            return
-        chosen: Predicate | None = shared.tried.chosen
+        shared, log = self._shared, self._log
+        chosen: Predicate | None = None
         if failure is not None:
             failure.__traceback__ = None  # its frames refer to the client: a reference cycle
             if isinstance(failure, Misuse):
                 raise failure
             try:
                 seconds = self.next_wait(failure)
-                if seconds is not None:
-                    self._wait(seconds, failure)
-                    return
             except Exception as error:
-                failure, chosen = error, None
+                failure = error
                 failure.__traceback__ = None
-        if self._log is not None:
-            self._log.end(failure, chosen, self.refusal)
+            else:
+                if seconds is not None:
+                    events = shared.events
+                    self._wait_count += 1
+                    self._shortest = seconds
+                    if log is not None:
+                        log.begin_wait(self.number, events.now, seconds, failure)
+                    start = self.begun if shared.from_start else events.now
+                    when = max(events.now, start + seconds)
+                    events.at(when, self.__class__.begin, self)
+                    return
+                chosen = shared.tried.chosen
+        if log is not None:
+            log.end(failure, chosen, self.refusal)
             self._log = shared.log()
         self._after, self._wait_count, self._shortest = None, 0, 0.0
         shared.done(self, value, failure)
@@ -90,14 +96,3 @@ class RetryClient(TaskPerformer):
         if self._after is None:
             self._after = self._shared.descent()
         return self._after(failure, self._wait_count, self._shortest)
-
-    def _wait(self, seconds: float, failure: BaseException) -> None:
-        self._wait_count += 1
-        self._shortest = seconds
-        events = self._shared.events
-        if self._log is not None:
-            self._log.begin_wait(self.number, events.now, seconds, failure)
-        if self._shared.from_start:
-            events.at(max(events.now, self.begun + seconds), self.__class__.begin, self)
-        else:
-            events.after(seconds, self.__class__.begin, self)

@@ -129,7 +129,7 @@ class Simulator:
     ) -> None:
         events, tally = self.events, self.environment.tally
         for client in clients:
-            self.plan_run(client, self.pause())
+            self.plan_run(client)
         for second in range(ceil(seconds)):
             events.run(until=min(second + 1.0, seconds))
             load = sum([serving.load() for serving in self.serving])
@@ -156,7 +156,8 @@ class Simulator:
         if when is not None:
             self.events.at(when, arrive)
 
-    def plan_run(self, client: Running, pause: float) -> None:
+    def plan_run(self, client: Running) -> None:
+        pause = 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate
         client.since = when = self.events.now + pause
         self.events.at(when, client.__class__.begin, client)
 
@@ -181,7 +182,9 @@ class Simulator:
         how = Defaults(within=self.within, budget=budget, breaker=breaker, through=through)
         shared = self.retrying(own)
         if shared is not None and (self.within is None or self.within > 0):
-            guards = ((guards_of(how) if shared.tried.guarded else None) or ()) + shared.tried.guards
+            guards = (
+                (guards_of(how) if shared.tried.guarded else None) or ()
+            ) + shared.tried.guards
             if not guards and budget is None and self.within is None:
                 return RetryClient(shared, number)
             if max(map(guards.count, guards), default=1) == 1:
@@ -204,20 +207,18 @@ class Simulator:
         done = self.guarded_done if self.budgeted else self.end
         return Retrying(self.environment, program, found, self.timing, done)
 
-    def pause(self) -> float:
-        return 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate
-
     def done(self, client: Running, answer: object, failure: BaseException | None) -> None:  # noqa: ARG002
         events, tally = self.events, self.environment.tally
-        self.ended = events.now
+        self.ended = now = events.now
         if failure is None:
             tally.well += 1
-            tally.latencies.append(events.now - client.since)
+            tally.latencies.append(now - client.since)
         else:
             tally.gave_up += 1
             self.gave_up.add(client.number)
-        if self.rate is not None:
-            self.plan_run(client, -log(1.0 - self.random()) / self.rate)
+        if self.rate is not None:  # as `plan_run`, in place
+            client.since = when = now - log(1.0 - self.random()) / self.rate
+            events.at(when, client.__class__.begin, client)
 
     def guarded_done(self, client: Any, answer: object, failure: BaseException | None) -> None:
         client.close_account(failure)
