@@ -45,6 +45,7 @@ from .watching import Watched
 __tracebackhide__ = True
 
 current_mark, set_mark, here = RUNNING.get, RUNNING.set, HERE
+NOT_YET: Any = None
 
 
 def caller(backoff: Any, function: Any) -> Any:
@@ -58,7 +59,7 @@ def caller(backoff: Any, function: Any) -> Any:
 
 # The two loops differ in `await`, and in two outcomes that only a plain function has: a coroutine
 # and a StopIteration. Their state is in local variables: in an object, a retry takes a fifth
-# longer. Objects that a first try does not need are made at the first failure (`again`).
+# longer. What a first try does not need is made at the first failure (`NOT_YET`).
 #
 # A call at N0 leaves the mark of the context alone, or it would hide the run around it. Any other
 # call marks the context before each try, unless its mark is still there: an observer, a signal
@@ -79,7 +80,7 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
             outer, watched = around(called, swapped, thread, args, kwargs)
             if outer is not None:
                 return by_program(called, args, kwargs, outer)
-        again: Any = None
+        after = sleep = log = NOT_YET
         seconds: Any = 0.0  # `None` if the last failure is not tried again
         mine: Mark = [None, 0]
         k, waited = 0, 0.0
@@ -102,7 +103,8 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                 except Exception as failure:
                     if REFUSED or watched is not None:
                         failed(failure, mine, watched)
-                    after, sleep, log = again = again or in_thread(descent)
+                    if after is None:
+                        after, sleep, log = in_thread(descent)
                     if (seconds := after(failure, k, seconds)) is None:
                         raise
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
@@ -146,7 +148,7 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
             outer, watched = around(called, swapped, thread, args, kwargs, sync=False)
             if outer is not None:
                 return await by_program_async(called, args, kwargs, outer)
-        again: Any = None
+        after = sleep = log = cancelled = NOT_YET
         seconds: Any = 0.0  # `None` if the last failure is not tried again
         mine: Mark = [None, 0]
         k, waited = 0, 0.0
@@ -169,15 +171,15 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                 except Exception as failure:
                     if REFUSED or watched is not None:
                         failed(failure, mine, watched)
-                    after, sleep, log, cancelled = again = again or in_task(descent, failure)
+                    if after is None:
+                        after, sleep, log, cancelled = in_task(descent, failure)
                     if (seconds := after(failure, k, seconds)) is None or cancelled():
                         raise
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
                         report_wait(seconds, failure, called, k, watched)
                     mine[0] = None
-                if SWITCHES:
-                    sleep = awaitable()
-                await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
+                pause = awaitable() if SWITCHES else sleep
+                await pause(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                 mine[1] = k = k + 1
                 waited += seconds
                 if watched is not None or current_mark() is not mine:
@@ -185,7 +187,7 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
         except BaseException as failure:
             mine[0] = None
             try:  # `close` twice: see the comment in `interrupts`
-                was_cancelled = again is not None and again[3]()
+                was_cancelled = cancelled is not None and cancelled()
                 ended(failure, called, k, waited, seconds is None, watched, was_cancelled)
             finally:
                 if watched is not None:

@@ -13,10 +13,10 @@ import httpx2
 
 from .._words.vocabulary import Download
 from .connections import Connections
-from .downloads import Arrival, Fetched, etag_of
 from .exchanges import Exchange, Progress
 from .files import PartFile
 from .limits import Deadline, Limits
+from .resumed_downloads import Arrival, Fetched, etag_of
 from .sockets import used
 from .transports import HEADERS, timeout_of
 

@@ -45,9 +45,8 @@ def live(
       disk. If a download with a strong ETag breaks off, its part stays as `.{name}.part`, unless it
       is small, and the next try or run resumes it. Requests accept no encoding; the body of an
       encoded response is stored unchanged.
-    - `Upload` puts a file into an object store; in a folder it is on the disk afterwards. Leftovers
-      of a killed upload of the same key are removed: in a folder `{key}.ixbackoff#1` and so on, in
-      S3 the parts of an unfinished upload.
+    - `Upload` puts a file into an object store. In a folder it is on the disk afterwards, and
+      leftovers of killed uploads of the same key, `{key}.ixbackoff#1` and so on, are removed.
     - `Delay` sleeps, and logs the wait: after a failure at the level WARNING, else at INFO.
     - `Log` goes to `logging`, in one line: control characters and line ends appear as escapes.
       `Throw` raises its exception, and `Call` calls its function.

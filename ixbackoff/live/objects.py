@@ -47,7 +47,7 @@ def objects_below(
 
 
 def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Limits) -> None:
-    """Remove the object that a URL names, if it exists, and abort its unfinished uploads.
+    """Remove the object that a URL names, if it exists.
 
     In a store that is a folder, the folder of the object is removed too if it gets empty.
     """
@@ -60,13 +60,9 @@ def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Li
 
     async def delete() -> None:
         import obstore
-        from obstore.store import S3Store
 
         from .threads import from_store
-        from .unfinished_uploads import abort_all
 
-        if isinstance(store, S3Store):
-            await abort_all(store, key, limits, deadline)
         with suppress(FileNotFoundError):
             await from_store(obstore.delete_async(store, key))
 

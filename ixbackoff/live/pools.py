@@ -25,7 +25,7 @@ import httpcore2
 from h2.exceptions import ProtocolError
 
 from .gates import AsyncHostGate, HostGate
-from .internals import extensions_of, has_trailing_data
+from .httpinternals import extensions_of, has_trailing_data
 from .sockets import USE, Use
 
 # These may mean that the server had closed the connection while it was unused.

@@ -19,7 +19,7 @@ import httpx2
 from .._words.vocabulary import without_secrets
 from .addresses import AddressRefused, check_port
 from .gates import AsyncHostGate, HostGate
-from .internals import AsyncSender, Sender, lock_in_c
+from .httpinternals import AsyncSender, Sender, lock_in_c
 from .limits import Limits
 from .pools import AsyncPool, Pool
 from .sockets import AsyncBackend, TimedBackend

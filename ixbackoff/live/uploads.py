@@ -7,7 +7,6 @@ import math
 import os
 import stat
 from collections.abc import Callable, Iterator, MutableMapping
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -54,11 +53,10 @@ def upload(
     path = file_of(command.url, stores)
     with open(command.path, "rb", buffering=0) as file:
         if path is None:
-            shorter = shortened(limits, deadline)
-            store, key = store_of(command.url, stores, shorter)
+            store, key = store_of(command.url, stores, shortened(limits, deadline))
             folder = folder_of(store)
             if folder is None:
-                put(store, key, file, shorter, deadline, check_wanted)
+                put(store, key, file, deadline, check_wanted)
                 return
             path = os.path.join(folder, *key.split("/"))
         check_free(path, deadline.what)
@@ -78,17 +76,15 @@ def put(
     store: ObjectStore,
     key: str,
     file: BinaryIO,
-    limits: Limits,
     deadline: Deadline,
     check: Callable[[], None],
 ) -> None:
     check_process()
     with needed("Upload", "live", LIVE):
         import obstore
-        from obstore.store import MemoryStore, S3Store
+        from obstore.store import MemoryStore
 
         from .threads import awaited, from_store
-        from .unfinished_uploads import without_leftovers
     size = os.fstat(file.fileno()).st_size
     part = max(PART, math.ceil(size / PARTS))
     # For S3 the library reads the pieces in threads of its own, which lack the context variables
@@ -97,15 +93,9 @@ def put(
     content = file.read() if size <= PART else pieces(file, deadline, piece_check)
 
     async def send() -> None:
-        tidied: AbstractAsyncContextManager[None] = nullcontext()
-        if size > PART and isinstance(store, S3Store):
-            tidied = without_leftovers(store, key, limits, deadline)
-        async with tidied:
-            await from_store(
-                obstore.put_async(
-                    store, key, content, chunk_size=part, max_concurrency=PARTS_AT_ONCE
-                )
-            )
+        await from_store(
+            obstore.put_async(store, key, content, chunk_size=part, max_concurrency=PARTS_AT_ONCE)
+        )
 
     with store_failures(deadline):
         if isinstance(store, MemoryStore):

@@ -18,11 +18,11 @@ from ..durable import Engine
 from ..durable.store import checked_database, file_of
 from ..durable.workerlocks import FileTaken
 from ..live import Connections
-from ..live.ownfolders import own_folder
+from ..live.safe_removal import own_folder
 from .commands import Resource
 from .databases import cause_of
 from .display import Display, log_shown
-from .fetched_seals import PREFIX
+from .durable_files import PREFIX
 from .fetching import FetchedFiles, made
 from .handling import Handlers, answering
 from .index import Index

@@ -10,8 +10,7 @@ from pathlib import Path
 import boto3  # type: ignore[import-untyped]
 import pytest
 
-from ixbackoff.squirrel.commands import Claim, Resource
-from ixbackoff.squirrel.index import Index
+from ixbackoff.squirrel.commands import Resource
 from ixbackoff.testing.web import Origin, Reset
 
 from ..support.kills.squirrels import LARGE, KillingSquirrels
@@ -49,21 +48,6 @@ def test_a_bucket_of_s3(squirrel: Squirrel, moto: str, aws: pytest.MonkeyPatch) 
                 assert body.read() == content
             assert client.list_objects_v2(Bucket="bucket")["KeyCount"] == 1
     assert files_below(squirrel.folder) == ["index.sqlite"]
-
-
-def test_unfinished_uploads_of_the_dead_are_aborted(
-    squirrel: Squirrel, moto: str, aws: pytest.MonkeyPatch
-) -> None:
-    with Origin({"/nuts": ACORN}) as origin, closing(boto3.client("s3", endpoint_url=moto)) as s3:
-        s3.create_bucket(Bucket="unfinished")
-        url, words = origin.url + "/nuts", ["--store", "s3://unfinished/a", "--endpoint", moto]
-        assert squirrel.run(url, *words).results == ["copied"]
-        with Index(f"sqlite:///{squirrel.index}") as index:
-            key = index.claim(Claim(Resource(url), f"s3://unfinished/a at {moto}"))
-        s3.create_multipart_upload(Bucket="unfinished", Key=f"a/{key}")
-        assert len(s3.list_multipart_uploads(Bucket="unfinished")["Uploads"]) == 1
-        assert squirrel.run(url, *words).results == ["hit"]
-        assert "Uploads" not in s3.list_multipart_uploads(Bucket="unfinished")
 
 
 def test_another_endpoint_is_another_place(
@@ -120,7 +104,7 @@ def test_killed_at_any_moment_it_keeps_the_resource_the_next_time(
 
 
 @pytest.mark.slow
-def test_killed_in_uploads_of_large_objects_it_leaves_none_unfinished(
+def test_killed_in_uploads_of_large_objects_it_keeps_them_the_next_time(
     tmp_path: Path, aws: pytest.MonkeyPatch
 ) -> None:
     with s3_server() as endpoint:

@@ -12,7 +12,6 @@ from unittest.mock import patch
 
 from ixbackoff import Command, Upload, attempt
 from ixbackoff._words.commands import Handler
-from ixbackoff.live import unfinished_uploads
 from ixbackoff.squirrel import fetching, handling, keep_all, pipeline
 from ixbackoff.squirrel.commands import ListObjects, Swap
 from ixbackoff.squirrel.handling import Handlers
@@ -28,14 +27,6 @@ def not_cleared(*_: object) -> Any:
 
 def leave_what_the_dead_have_left() -> None:
     patch.object(pipeline, "cleared", not_cleared).start()
-
-
-async def not_aborted(*_: object) -> None:
-    """Abort nothing."""
-
-
-def leave_unfinished_uploads() -> None:
-    patch.object(unfinished_uploads, "abort_left", not_aborted).start()
 
 
 def leave_files() -> None:
@@ -82,7 +73,6 @@ def record_before_the_upload() -> None:
 
 MISTAKES: dict[str, Callable[[], None]] = {
     "what the dead have left is not removed": leave_what_the_dead_have_left,
-    "unfinished uploads are not aborted": leave_unfinished_uploads,
     "nothing is synced": sync_nothing,
     "files on their way are left": leave_files,
     "the record comes before the object, and hits are not looked at": record_before_the_upload,

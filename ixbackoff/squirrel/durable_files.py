@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .._running.boots import boot_id
 from ..live.filesystem import CREATE, READ, is_sole, opened, unlink
-from ..live.ownfolders import own_folder
+from ..live.safe_removal import own_folder
 from .fetching import OURS
 
 PREFIX = ".squirrel-durable-"

@@ -41,24 +41,17 @@ class OwnFolder(NamedTuple):
         found = os.stat(self.at(name), dir_fd=self.descriptor, follow_symlinks=False)
         return now - found.st_mtime
 
-    def open(self, name: str, flags: int = READ) -> int:
-        """Open a file without following a link."""
-        return os.open(self.at(name), flags, 0o600, dir_fd=self.descriptor)
-
-    def has(self, name: str, descriptor: int) -> bool:
-        """Return whether a name is still that of an open file."""
-        return is_name_of(self.at(name), descriptor, self.descriptor)
-
     def remove(self, name: str) -> None:
         """Remove a file; if it is a link, only the link."""
         os.unlink(self.at(name), dir_fd=self.descriptor)
 
     def remove_unlocked(self, name: str) -> None:
         """Remove a file of this user; raise OSError if a process has locked it."""
-        with open(self.open(name), "rb") as file:
+        with open(os.open(self.at(name), READ, dir_fd=self.descriptor), "rb") as file:
             descriptor = file.fileno()
             lock(descriptor)
-            if is_own(os.fstat(descriptor)) and self.has(name, descriptor):
+            still_named = is_name_of(self.at(name), descriptor, self.descriptor)
+            if is_own(os.fstat(descriptor)) and still_named:
                 if os.name == "nt":  # Windows cannot remove an open file
                     file.close()
                 self.remove(name)
