@@ -107,6 +107,7 @@ class Left:
 
 
 NOT_AGAIN = f"{NOTE} not tried again:"
+LATE_WAIT = "a wait of {:g} s would end after the deadline of {:g} s"
 LATE = NOT_AGAIN + " a wait of {:g} s would end after the deadline of the run around it"
 LEFT: ContextVar[Left | None] = ContextVar("ixbackoff_left", default=None)
 
@@ -250,31 +251,16 @@ def wait_in_time(wait: Any, limit: Limit) -> Stream:
     if limit.over:
         raise limit.expire()
     limit.ending = False  # a program that waits has ended its cleanup
-    try:
-        check_wait(wait, limit.deadline - (yield CLOCK), limit.seconds)
-        return (yield wait)
-    finally:
-        del wait
-
-
-def late_wait(wait: float, left: float, seconds: float) -> str:
-    """Return why a wait leaves no time for another try; "" if it leaves some."""
-    if wait < left:
-        return ""
-    return f"a wait of {wait:g} s would end after the deadline of {seconds:g} s"
-
-
-def check_wait(wait: Any, left: float, seconds: float) -> None:
-    """Raise the last failure, or after a success `DeadlineExceeded`, in place of a late wait."""
     failure: Exception | None = wait.failure
-    late = late_wait(wait.seconds, left, seconds)
-    if not late or (failure is None and wait.seconds == left):
-        return
-    wait.refuse("no time left")
-    if failure is None:
-        raise DeadlineExceeded(f"not done within {seconds:g} s: {late}")
     try:
-        add_note(failure, f"{NOT_AGAIN} {late}")
+        left = limit.deadline - (yield CLOCK)
+        if wait.seconds < left or (failure is None and wait.seconds == left):
+            return (yield wait)
+        why = LATE_WAIT.format(wait.seconds, limit.seconds)
+        wait.refuse("no time left")
+        if failure is None:
+            raise DeadlineExceeded(f"not done within {limit.seconds:g} s: {why}")
+        add_note(failure, f"{NOT_AGAIN} {why}")
         raise failure
     finally:
         del failure, wait

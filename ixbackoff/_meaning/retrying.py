@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from types import NoneType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._words.checks import inf
 from .._words.commands import Misuse, stop_error
@@ -15,6 +15,9 @@ from .._words.rungs import DEEPEST, ENDLESS
 from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient, retry_after_of
 from ..schedules.algebra import steady
 from ..schedules.timings import After, Chance, Timing, WaitFunction, usable
+
+if TYPE_CHECKING:
+    from random import Random
 
 __tracebackhide__ = True
 

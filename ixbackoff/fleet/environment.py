@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import get_ident
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from .._limits.budgets import RetryBudget
 from .._limits.deadlines import Limit
@@ -19,20 +19,6 @@ from .._words.vocabulary import Log, Now, Pick, Reserve, Throw, throw
 from .event_queue import Events
 from .outcomes import Tally
 from .services.service import Serving
-
-
-class Running(Protocol):
-    """A client, which runs its program again and again."""
-
-    number: int
-    since: float  # the beginning of the current run
-
-    def begin(self) -> None:
-        """Begin a run, or its next try after a wait."""
-
-    def close(self) -> None:
-        """Close the generators of the client, at the end of the simulation."""
-
 
 Done: TypeAlias = Callable[[Any, Any, BaseException | None], None]
 """A function that is called at the end of a run: with the client, the value and the failure."""

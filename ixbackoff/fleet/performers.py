@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from math import inf
 from typing import Any
 
@@ -18,18 +19,20 @@ from .._limits.deadlines import (
     clean_up,
     seconds_left,
 )
-from .._limits.forwarding import passed_on
-from .._meaning.chains import Chain
-from .._meaning.machine import IN_PLACE, Enter, Perform, Task, close
-from .._meaning.semantics import limited, part
+from .._meaning.chains import Chain, Ladder
+from .._meaning.defaults import Defaults
+from .._meaning.machine import IN_PLACE, Enter, Perform, Task, close, waits_in_an_attempt
+from .._meaning.runs import ProgramRun
+from .._meaning.semantics import attempted, limited, performed, unrolled
 from .._running.together import Aborted, Rules
 from .._running.traces import Performed
 from .._words.commands import Command, Misuse, raisable
 from .._words.failures import DeadlineExceeded
 from .._words.verdicts import is_transient
-from .._words.vocabulary import CLOCK, LINE, Delay, Together, checked_copy
+from .._words.vocabulary import CLOCK, LINE, Delay, Together
+from ..schedules.timings import Chance, Timing
 from .environment import Done, Environment, Inside
-from .retries import as_attempt, is_single, limited_command, task_of, unwrapped
+from .retries import as_chain, is_single, limited_command, unwrapped
 from .services.service import Request, Serving
 
 # A service may answer before its `ask` returns. If `settled` then resumed the task, a service that
@@ -54,19 +57,12 @@ class TaskPerformer(ABC):
     """
 
     __slots__ = (
-        "_arrived",
-        "_environment",
-        "_inside",
-        "_task",
-        "_waits_for",
-        "begun",
-        "number",
-        "room",
-        "since",
-        "thread",
+        *("_arrived", "_environment", "_inside", "_task", "_waits_for"),
+        *("begun", "done", "number", "room", "since", "thread"),
     )
+    waits = False  # whether the task is that of a program
 
-    def __init__(self, environment: Environment, number: int) -> None:
+    def __init__(self, environment: Environment, number: int, done: Done) -> None:
         self._environment = environment
         self._task: Task | None = None
         self._inside = NOT_YET
@@ -75,12 +71,20 @@ class TaskPerformer(ABC):
         self._arrived: Any = None  # ASKING, or a pair: the answer and the failure
         self._waits_for: Request | Join | Performed | None = None
         self.begun = 0.0  # the start of the current try, or, in a wait, of the last try
+        self.done = done  # called at the end of each run
         self.number = number
-        self.since = 0.0
+        self.since = 0.0  # the start of the current run
 
     @abstractmethod
+    def begin(self) -> None:
+        """Begin a run, or its next try after a wait."""
+
     def ended(self, value: Any, failure: BaseException | None) -> None:
         """Take the result of the task."""
+        if isinstance(failure, Misuse):
+            raise failure
+        self._waits_for = None  # break the cycle of the request and its sender
+        self.done(self, value, failure)
 
     def entered(self, attempt: Chain) -> Task | None:
         """Return the task of an attempt inside another one; `None` if it is one request."""
@@ -93,22 +97,28 @@ class TaskPerformer(ABC):
                 return None
         if inside is NOT_YET:
             inside = self._inside = Inside([])
-        return task_of(attempt, inside)
+        return attempted(attempt, inside)
 
     def wait(self, wait: Any) -> None:
-        """Begin to stand in line; only programs have other waits."""
-        if wait._run is not LINE:
-            raise Misuse("An attempt cannot wait: raise NotReady instead.")
+        """Begin to stand in line, or the wait of a program."""
         events = self._environment.events
-        line = self._waits_for = Performed(events.now, wait, None, None, self.number)
-        events.after(wait.seconds, self.woken, line)
+        start = now = events.now
+        if wait._run is not LINE:
+            if not self.waits:
+                raise waits_in_an_attempt()
+            start = self.begun if self._environment.from_start else now
+        waited = self._waits_for = Performed(now, wait, None, None, self.number)
+        events.at(max(now, start + wait.seconds), self._wake, waited)
 
-    def woken(self, waited: Performed) -> None:
+    def _wake(self, waited: Performed) -> None:
         """Continue after a wait, unless it was left."""
+        environment, wait = self._environment, waited.command
         if self._waits_for is waited:
             self._waits_for = None
-            if self._environment.trace is not None:
-                self._environment.trace.append(waited)
+            if isinstance(wait, Delay) and wait._run is not LINE:
+                self.begun = environment.events.now
+            if environment.trace is not None:
+                environment.trace.append(waited)
             self.resume(None)
 
     def seconds_left(self, command: Command[Any]) -> float | None:
@@ -364,6 +374,29 @@ class TaskPerformer(ABC):
         self._environment.services[request.command.__class__].abandoned(request)
 
 
+class StreamClient(TaskPerformer):
+    """Performs the stream of any program, or of a branch; most clients have a shorter path."""
+
+    waits = True
+
+    def __init__(
+        self, environment: Environment, number: int, make: Callable[[], Task], done: Done
+    ) -> None:
+        super().__init__(environment, number, done)
+        # The stream applies the limits. This one has no end, so that each command is asked in time.
+        self._inside = Inside([Limit(0.0, inf, whole=False)])
+        self._make = make
+
+    def begin(self) -> None:
+        self._task, self.room = self._make(), ROOM
+        self.begun = self._environment.events.now
+        self.resume(None)
+
+
+def streams(program: Ladder, how: Defaults, timing: Timing, chance: Chance) -> Callable[[], Task]:
+    return lambda: unrolled(program, how, run=ProgramRun(program, timing, chance))
+
+
 class Join:
     """Concurrent effects: each is a branch, a `Strand` with the number of the waiting client.
 
@@ -379,11 +412,12 @@ class Join:
         self._command = command
         self._begun = environment.events.now
         LEFT.set(None if left is None else Left(left))
-        self._rules = Rules(command, parts_of_branch)
+        copied = command.copied  # a hedge, whose branches are streams
+        self._rules = Rules(command) if copied else Rules(command, part_of_branch)
         LEFT.set(None)
         self._failure: BaseException | None = None
         self._left = 1  # `begin` counts too: no branch ends before all have begun
-        self._running: dict[Strand, int] = {}
+        self._running: dict[TaskPerformer, int] = {}
 
     def begin(self) -> None:
         for index, after in enumerate(self._rules.starts):
@@ -397,7 +431,12 @@ class Join:
         rules, now = self._rules, self._environment.events.now
         given = None if rules.over else rules.begin(index, now)
         if given is not None:
-            branch = Strand(self._environment, self._client.number, self._ended, *given)
+            where = self._environment, self._client.number
+            branch: TaskPerformer = (
+                StreamClient(*where, given.__iter__, self._ended)
+                if self._command.copied
+                else Strand(*where, *given, self._ended)
+            )
             self._running[branch] = index
             self._left += 1
             branch.begin()
@@ -418,7 +457,7 @@ class Join:
         for branch in self._running:
             branch.close()
 
-    def _ended(self, branch: Strand, answer: Any, failure: BaseException | None) -> None:
+    def _ended(self, branch: TaskPerformer, answer: Any, failure: BaseException | None) -> None:
         index, over = self._running.pop(branch), self._rules.over
         if self._rules.end(index, answer, failure, self._environment.events.now) and not over:
             self._end_others()
@@ -435,53 +474,32 @@ class Join:
                 failure = None  # break the cycle of exception, traceback and this frame
 
 
-def parts_of_branch(
-    command: Together, index: int, within: float | None
-) -> tuple[Any, float | None, bool]:
-    """Return the last arguments of a `Strand`; a method of the `Join` would be a cycle."""
-    return command.effects[index], within, command.copied
+def part_of_branch(command: Together, index: int, within: float | None) -> tuple[Any, float | None]:
+    return unwrapped(command.effects[index]), within
 
 
 class Strand(TaskPerformer):
     """One of several concurrent effects, within so many seconds if given."""
 
-    __slots__ = ("_copied", "_done", "_effect", "_within")
+    __slots__ = ("_effect", "_within")
 
     def __init__(
-        self,
-        environment: Environment,
-        number: int,
-        done: Done,
-        effect: Any,
-        within: float | None,
-        copied: bool,
+        self, environment: Environment, number: int, effect: Any, within: float | None, done: Done
     ) -> None:
-        super().__init__(environment, number)
-        self._done = done
-        self._effect = unwrapped(effect)
+        super().__init__(environment, number, done)
+        self._effect = effect
         self._within = within
-        self._copied = copied
 
     def begin(self) -> None:
         environment, effect, within = self._environment, self._effect, self._within
         self.begun = environment.events.now
-        if is_single(effect) and not self._copied and (within is None or within > 0):
+        if is_single(effect) and (within is None or within > 0):
             serving = environment.find(effect.__class__)
             if serving is not None:
                 self.request(effect, serving, within)
                 return
         inside = self._inside = Inside([])
-        if self._copied:  # a stream, which applies the limits inside itself
-            inside.limits.append(Limit(0.0, inf, whole=False))
-            task = passed_on(part(as_attempt(effect), None), checked_copy)
-        else:
-            task = task_of(as_attempt(effect), inside)
-        self._task = task if within is None else limited(Enter(task), within, inside)
+        asked: Any = performed(as_chain(effect), inside)
+        self._task = asked.task if within is None else limited(asked, within, inside)
         self.room = ROOM
         self.resume(None)
-
-    def ended(self, value: Any, failure: BaseException | None) -> None:
-        if isinstance(failure, Misuse):
-            raise failure
-        self._waits_for = None  # break the cycle of the request and its sender
-        self._done(self, value, failure)

@@ -14,10 +14,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from .._limits.nesting import check_begun
 from .._meaning.chains import Chain, Ladder, Step, chain
 from .._meaning.defaults import checked_longest
-from .._meaning.machine import Enter, Task
+from .._meaning.machine import Task
 from .._meaning.retrying import begins, descents
-from .._meaning.runs import InAttempt, not_chosen, noted, number_after
-from .._meaning.semantics import attempted, limited, performed
+from .._meaning.runs import not_chosen, noted, number_after
 from .._meaning.steps import DoStep, Guard, Guarded, Limited, RetryStep, StartStep
 from .._running.traces import Performed
 from .._words.commands import Command
@@ -62,13 +61,11 @@ def is_single(effect: Any) -> bool:
 
 def limited_command(effect: Any) -> tuple[Any, float] | None:
     """Return the command of an effect that is one command with a limit, and its seconds."""
-    if effect.__class__ is not Limited:
-        step: Any = only_step(effect) if isinstance(effect, Chain) else None
-        if step.__class__ is not DoStep or step.effect.__class__ is not Limited:
-            return None
-        effect = step.effect
-    command = unwrapped(effect.chain)
-    return (command, effect.seconds) if effect.seconds > 0 and is_single(command) else None
+    effect = unwrapped(effect)
+    if effect.__class__ is Limited and effect.seconds > 0:
+        command = unwrapped(effect.chain)
+        return (command, effect.seconds) if is_single(command) else None
+    return None
 
 
 def unwrapped(effect: Any) -> Any:
@@ -83,42 +80,9 @@ def only_step(steps: Chain) -> Step | None:
     return found[0] if len(found) == 1 else None
 
 
-def as_attempt(effect: Any) -> Chain:
-    return effect if isinstance(effect, Chain) else chain(Chain, None, DoStep(effect))
-
-
-def generating(attempt: Chain) -> Callable[[], Task] | None:
-    """Return the function that makes the generator of an attempt in do-notation, else `None`."""
-    step: Any = only_step(attempt)
-    if step.__class__ is not StartStep or not step.fresh:
-        return None
-    return partial(step.function, *step.arguments, **step.keywords)
-
-
-def task_of(attempt: Chain, inside: InAttempt) -> Task:
-    """Return the task of an attempt, as `attempted` does, or, if it has one step, of that step."""
-    step: Any = only_step(attempt)
-    if step.__class__ is DoStep and step.effect.__class__ is Limited:
-        return in_time(step.effect, inside)
-    if step.__class__ is StartStep and step.fresh:
-        try:
-            generator: Task = step.function(*step.arguments, **step.keywords)
-        except Exception as error:  # such as a wrong number of arguments
-            return failed(error)
-        return generator
-    return attempted(attempt, inside)
-
-
-def in_time(with_limit: Limited, inside: InAttempt) -> Task:
-    effect = unwrapped(with_limit.chain)
-    attempt = issubclass(effect.__class__, Chain)
-    asked = Enter(task_of(effect, inside)) if attempt else performed(effect, inside)
-    return limited(asked, with_limit.seconds, inside)
-
-
-def failed(error: Exception) -> Task:
-    yield from ()
-    raise error
+def as_chain(effect: Any) -> Any:
+    """Return an attempt of a single command; another effect as it is."""
+    return chain(Chain, None, DoStep(effect)) if isinstance(effect, Command) else effect
 
 
 Refusal: TypeAlias = tuple[Reason, str]
@@ -173,7 +137,13 @@ class Retrying:
     """The state that all clients of one program share."""
 
     def __init__(
-        self, environment: Environment, program: Ladder, tried: Tried, timing: Timing, done: Done
+        self,
+        environment: Environment,
+        program: Ladder,
+        tried: Tried,
+        timing: Timing,
+        done: Done,
+        within: float | None,
     ) -> None:
         check_begun(program)
         self.environment: Final = environment
@@ -182,6 +152,7 @@ class Retrying:
         self.from_start: Final = timing.from_start
         self.top: Final = program.start
         self.done: Final = done  # called at the end of each run
+        self.within: Final = within  # the seconds of a run
         self.tried: Final = tried
         self.command: Final[Any] = tried.command
         self.limit: Final = tried.limit
@@ -189,8 +160,12 @@ class Retrying:
         self.serving: Final = None if tried.command is None else environment.find(kind)
         self.ask: Final[Any] = None if self.serving is None else self.serving.ask
         self.tally: Final = environment.tally
-        self.attempt: Final = as_attempt(tried.effect)
-        self.function: Final = generating(self.attempt)
+        step: Any = only_step(tried.effect) if isinstance(tried.effect, Chain) else None
+        start = step if step.__class__ is StartStep and step.fresh else None
+        self.function: Final[Callable[[], Task] | None] = start and partial(
+            start.function, *start.arguments, **start.keywords
+        )
+        self.effect: Final = as_chain(tried.effect)
         waits = begins(timing, program.start, environment.events.random, checked=False)
         longest = checked_longest(program._defaults.longest)
         how = (program.start, (), tried.chosen, *waits, 0, timing.shortens, longest)

@@ -1,43 +1,117 @@
-"""`RetryClient`: a client of the commonest programs, those that retry one effect."""
+"""`RetryClient`: a client of the commonest programs, those that retry one effect.
+
+The rules of budgets, deadlines, gates and breakers are those of `ixbackoff._limits`, asked here by
+plain calls on the clock of the simulation. In a stream of commands `budgeted`, `limited`, `guarded`
+and `through` ask them; a law in tests/fleet/test_guards.py compares the two, event by event.
+"""
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
+from .._limits.breakers import CircuitBreaker
+from .._limits.budgets import REFUSED, RetryBudget
+from .._limits.deadlines import LATE_WAIT, NOT_AGAIN, Expired, Limit
+from .._limits.gate import Gate, checked_turn, heard, too_late
+from .._meaning.semantics import performed
+from .._running.traces import Performed
 from .._words.commands import Misuse
 from .._words.failures import Predicate
+from .._words.vocabulary import in_line
 from ..schedules.timings import After
 from .environment import Inside
 from .performers import ASKING, NOT_YET, ROOM, TaskPerformer
-from .retries import Refusal, Retrying, task_of
+from .retries import Refusal, Retrying
 from .services.service import Request
 
 
 class RetryClient(TaskPerformer):
-    """A client that retries a command or an attempt, without a stream of commands."""
+    """A client that retries an effect, each try through `guards`, the outermost first."""
 
-    __slots__ = ("_after", "_log", "_shared", "_shortest", "_wait_count")
+    __slots__ = (
+        *("_account", "_after", "_bounded", "_guards", "_limit", "_line", "_log", "_passed"),
+        *("_read", "_refusal", "_shared", "_shortest", "_timed", "_wait_count"),
+    )
 
-    refusal: Refusal | None = None  # of the run by a guard
-
-    def __init__(self, shared: Retrying, number: int) -> None:
-        super().__init__(shared.environment, number)
+    def __init__(
+        self, shared: Retrying, number: int, budget: RetryBudget | None, guards: tuple[Any, ...]
+    ) -> None:
+        super().__init__(shared.environment, number, shared.done)
         self._shared = shared
         self._after: After | None = None  # the waits of this run; `None` until its first failure
         self._wait_count = 0  # the number of waits of this run
         self._shortest = 0.0  # the seconds of the last wait: the next one is not shorter
         self._log = shared.log()  # the waits of this run for the trace; `None` without a trace
+        self._refusal: Refusal | None = None  # of the run
+        self._timed = budget if budget is not None and budget.timed else None
+        self._account = None if budget is None or budget.timed else budget.open(0.0)
+        self._read = 0.0  # when the budget was last used
+        self._bounded = bool(guards) or shared.within is not None or self._timed is not None
+        self._limit: Limit | None = None  # of the current run
+        self._guards = guards
+        # For each guard that the try has passed: the number of a probe, or 0; the time at a gate.
+        self._passed: tuple[float, ...] = ()
+        self._line: tuple[float, float, float] | None = None  # turn, arrival, when `turn` was given
 
     def begin(self) -> None:
+        self.begun = now = self._shared.events.now
         if self._log is not None:
             self._log.end_wait()
-        self.begun = self._shared.events.now
-        self.perform()
+        if not self._bounded:
+            self._perform_effect()
+            return
+        if self._after is None:  # a run begins
+            if self._shared.within is not None:
+                self._limit = Limit(now, self._shared.within, whole=True)
+            if self._timed is not None:
+                self._account, self._read = self._timed.open(now), now
+        self._enter()
 
-    def perform(self) -> None:
+    def _enter(self) -> None:
+        """Pass the guards that the try has not passed yet, and perform the effect."""
+        shared, line = self._shared, self._line
+        now, trace = shared.events.now, shared.trace
+        if line is not None and trace is not None:
+            turn, _, begun = line
+            trace.append(Performed(begun, in_line(turn - begun), None, None, self.number))
+        try:
+            for guard in self._guards[len(self._passed) :]:
+                if guard.__class__ is CircuitBreaker:
+                    self._passed += (0 if guard.closed else guard.admit(now),)
+                elif self._stands(guard, now):
+                    return
+        except Exception as refusal:
+            self.ended(None, refusal)
+            return
+        if self._limit is not None or shared.serving is None:
+            self._inside = Inside([] if self._limit is None else [self._limit])
+            self._inside.passed = self._guards
+        self._perform_effect()
+
+    def _stands(self, gate: Gate, now: float) -> bool:
+        """Ask `gate`; return whether the try has to stand in line for its turn."""
+        until = inf if self._limit is None else self._limit.deadline
+        if self._line is None:
+            came, turn = now, gate.enter(now, now, until)
+        else:
+            turn, came, _ = self._line
+            self._line = turn, came, now
+            turn = gate.turn(turn, now, came, until)
+        self._line = turn, came, now
+        if turn == now or checked_turn(gate, turn) <= now:
+            self._passed += (now,)
+            self._line = None
+            return False
+        if turn >= until:  # a gate may ignore `until`
+            raise too_late(turn, now, until)
+        self._shared.events.after(turn - now, self.__class__._enter, self)
+        return True
+
+    def _perform_effect(self) -> None:
         shared = self._shared
         if shared.serving is not None:
-            if self._inside is not NOT_YET or shared.limit is not None:
+            if self._limit is not None or shared.limit is not None:
                 self.request(shared.command, shared.serving, shared.limit)
                 return
             shared.tally.asked += 1  # as `request`, in place
@@ -54,7 +128,8 @@ class RetryClient(TaskPerformer):
             else:
                 if self._inside is NOT_YET:
                     self._inside = Inside([])
-                self._task = task_of(shared.attempt, self._inside)
+                asked: Any = performed(shared.effect, self._inside)
+                self._task = asked.task
         except Exception as error:  # such as a wrong number of arguments
             self.ended(None, error)
         else:
@@ -63,13 +138,15 @@ class RetryClient(TaskPerformer):
     def ended(self, value: Any, failure: BaseException | None) -> None:
         """End a try: plan the next one after a wait, or end the run."""
         shared, log = self._shared, self._log
+        if self._bounded:
+            failure = self._leave(value, failure)
         chosen: Predicate | None = None
         if failure is not None:
             failure.__traceback__ = None  # its frames refer to the client: a reference cycle
             if isinstance(failure, Misuse):
                 raise failure
             try:
-                seconds = self.next_wait(failure)
+                seconds = self._next_wait(failure)
             except Exception as error:
                 failure = error
                 failure.__traceback__ = None
@@ -81,18 +158,101 @@ class RetryClient(TaskPerformer):
                     if log is not None:
                         log.begin_wait(self.number, events.now, seconds, failure)
                     start = self.begun if shared.from_start else events.now
-                    when = max(events.now, start + seconds)
-                    events.at(when, self.__class__.begin, self)
+                    events.at(max(events.now, start + seconds), self.__class__.begin, self)
                     return
                 chosen = shared.tried.chosen
+        if self._account is not None:
+            self._account.close(failure, self._read)
         if log is not None:
-            log.end(failure, chosen, self.refusal)
+            log.end(failure, chosen, self._refusal)
             self._log = shared.log()
-        self._after, self._wait_count, self._shortest = None, 0, 0.0
-        shared.done(self, value, failure)
+        self._after, self._wait_count, self._shortest, self._refusal = None, 0, 0.0, None
+        self.done(self, value, failure)
 
-    def next_wait(self, failure: Any) -> float | None:
+    def _next_wait(self, failure: Any) -> float | None:
         """Return the seconds of the wait after `failure`; `None` if there is none."""
+        if self._refusal is not None:
+            return None
         if self._after is None:
             self._after = self._shared.descent()
-        return self._after(failure, self._wait_count, self._shortest)
+        seconds = self._after(failure, self._wait_count, self._shortest)
+        if seconds is None:
+            return None
+        limit, now = self._limit, self._shared.events.now
+        if limit is not None and seconds >= limit.deadline - now:
+            self._refusal = (
+                "no time left",
+                f"{NOT_AGAIN} {LATE_WAIT.format(seconds, limit.seconds)}",
+            )
+            return None
+        if self._account is not None:
+            self._read = now
+            if not self._account.afford(failure, now):
+                self._refusal = "budget empty", REFUSED
+                return None
+        return seconds
+
+    def _leave(self, value: Any, failure: BaseException | None) -> BaseException | None:
+        """Report the end of a try to its guards and its limit; return the failure, if any."""
+        limit, index, now = self._limit, len(self._passed), self._shared.events.now
+        self._leave_line()
+        while index:
+            index -= 1
+            guard, passed = self._guards[index], self._passed[index]
+            try:
+                if guard.__class__ is not CircuitBreaker:
+                    hear(guard, passed, value, failure, now)
+                elif failure is not None or passed or guard.rated:
+                    settle(guard, int(passed), failure, now)
+            except Exception as error:
+                failure = error
+        self._passed = ()
+        if limit is not None and limit.over:
+            self._refusal = "no time left", ""
+            cause = limit.cause or (None if isinstance(failure, Expired) else failure)
+            failure, limit.cause = limit.exceeded(failure), None
+            failure.__cause__ = cause
+        return failure
+
+    def _leave_line(self) -> None:
+        line, self._line = self._line, None
+        if line is not None:
+            self._guards[len(self._passed)].leave(line[2])
+
+    def close(self) -> None:
+        super().close()
+        self._leave_line()
+        for guard, passed in [*zip(self._guards, self._passed, strict=False)][::-1]:
+            if guard.__class__ is not CircuitBreaker:
+                guard.leave(passed)
+            elif passed:
+                guard.release(passed)
+
+
+def settle(breaker: CircuitBreaker, probe: int, failure: BaseException | None, now: float) -> None:
+    """Report the end of a try to `breaker`, as `guarded` does."""
+    blamed = failure is not None and breaker.blames(failure)
+    if blamed:
+        breaker.fail(probe, now)
+    elif blamed is False and breaker.rated:
+        breaker.count(False, now)
+    if probe:
+        (breaker.succeed if blamed is False else breaker.release)(probe)
+
+
+def hear(gate: Gate, began: float, value: Any, failure: BaseException | None, now: float) -> None:
+    """Report the end of a try to `gate`, as `through` does."""
+    try:
+        if failure is None:
+            gate.answer(value)
+    except Exception as error:
+        failure = error
+        raise
+    finally:
+        outcome = None if failure is None else heard(failure)
+        if outcome is not None:
+            gate.hear(outcome, now, began)
+        elif failure is None:
+            gate.hear(None, now if gate.timed else began, began)
+        else:
+            gate.leave(began)

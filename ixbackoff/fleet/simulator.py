@@ -21,15 +21,14 @@ from .._running.traces import Performed
 from .._words.commands import Misuse
 from ..schedules.timings import Timing
 from .arrivals import Arrivals, arrival_times
-from .environment import Environment, Running, checked_budget, checked_program, standard
+from .environment import Environment, checked_budget, checked_program, standard
 from .event_queue import Events
-from .guarded_clients import GuardedClient
 from .lost_capacity import Outage
 from .outcomes import Outcome, Second
+from .performers import StreamClient, TaskPerformer, streams
 from .retries import Retrying, tried
 from .retry_clients import RetryClient
 from .services.service import Served, Service, Serving
-from .stream_clients import StreamClient
 
 SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""
@@ -53,13 +52,12 @@ class Simulator:
         self.within = within
         self.rate = None if think is None else 1.0 / think
         self.arrivals = arrivals
-        self.present: dict[int, Running] = {}  # the arrived clients that still run
+        self.present: dict[int, TaskPerformer] = {}  # the arrived clients that still run
         self.end = self.done if arrivals is None else self.left
         self.events = Events(seed)
         self.random = self.events.random.random
         self.ended = 0.0
         self.gave_up: set[int] = set()
-        self.budgeted = False
         self.known: dict[int, tuple[Ladder, Retrying | None]] = {}
         begun: dict[int, Serving] = {}
         serving: dict[type, Serving] = {}
@@ -89,15 +87,14 @@ class Simulator:
     ) -> Outcome:
         LEFT.set(None)
         RUNNING.set(OVER)
-        self.budgeted = budget is not None
 
-        def made(number: int) -> Running:
+        def made(number: int) -> TaskPerformer:
             own_budget = None if budget is None else checked_budget(budget(number))
             own_breaker = None if breaker is None else checked_breaker("breaker", breaker(number))
             self.events.most += TRIES
             return self.client(number, program, own_budget, own_breaker)
 
-        running: list[Running] = []
+        running: list[TaskPerformer] = []
         numbers = count(clients)
         try:
             with simulating():
@@ -123,7 +120,7 @@ class Simulator:
 
     def run(
         self,
-        clients: list[Running],
+        clients: list[TaskPerformer],
         seconds: float,
         watch: Callable[[int, Second], None] | None,
     ) -> None:
@@ -141,7 +138,7 @@ class Simulator:
                 break
 
     def plan_arrival(
-        self, times: Iterator[float], made: Callable[[int], Running], numbers: Iterator[int]
+        self, times: Iterator[float], made: Callable[[int], TaskPerformer], numbers: Iterator[int]
     ) -> None:
         """Plan the arrival of the next client, which plans that of another."""
 
@@ -156,7 +153,7 @@ class Simulator:
         if when is not None:
             self.events.at(when, arrive)
 
-    def plan_run(self, client: Running) -> None:
+    def plan_run(self, client: TaskPerformer) -> None:
         pause = 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate
         client.since = when = self.events.now + pause
         self.events.at(when, client.__class__.begin, client)
@@ -173,7 +170,7 @@ class Simulator:
 
     def client(
         self, number: int, program: Any, budget: RetryBudget | None, breaker: CircuitBreaker | None
-    ) -> Running:
+    ) -> TaskPerformer:
         given: object = program
         if not isinstance(given, Ladder) and callable(given):
             given = program(number)
@@ -182,14 +179,12 @@ class Simulator:
         how = Defaults(within=self.within, budget=budget, breaker=breaker, through=through)
         shared = self.retrying(own)
         if shared is not None and (self.within is None or self.within > 0):
-            guards = (
-                (guards_of(how) if shared.tried.guarded else None) or ()
-            ) + shared.tried.guards
-            if not guards and budget is None and self.within is None:
-                return RetryClient(shared, number)
+            outer = guards_of(how) if shared.tried.guarded else None
+            guards = (outer or ()) + shared.tried.guards
             if max(map(guards.count, guards), default=1) == 1:
-                return GuardedClient(shared, number, budget, self.within, guards)
-        return StreamClient(self.environment, number, own, how, self.timing, self.end)
+                return RetryClient(shared, number, budget, guards)
+        make = streams(own, how, self.timing, self.events.random)
+        return StreamClient(self.environment, number, make, self.end)
 
     def retrying(self, program: Ladder) -> Retrying | None:
         """Return the state that clients of `at(rung).retry(effect)` share; else `None`."""
@@ -204,10 +199,9 @@ class Simulator:
             return None
         if found.limit is not None and self.within is not None:  # two limits: a task has them
             found = found._replace(command=None, limit=None)
-        done = self.guarded_done if self.budgeted else self.end
-        return Retrying(self.environment, program, found, self.timing, done)
+        return Retrying(self.environment, program, found, self.timing, self.end, self.within)
 
-    def done(self, client: Running, answer: object, failure: BaseException | None) -> None:  # noqa: ARG002
+    def done(self, client: TaskPerformer, answer: object, failure: BaseException | None) -> None:  # noqa: ARG002
         events, tally = self.events, self.environment.tally
         self.ended = now = events.now
         if failure is None:
@@ -220,11 +214,7 @@ class Simulator:
             client.since = when = now - log(1.0 - self.random()) / self.rate
             events.at(when, client.__class__.begin, client)
 
-    def guarded_done(self, client: Any, answer: object, failure: BaseException | None) -> None:
-        client.close_account(failure)
-        self.end(client, answer, failure)
-
-    def left(self, client: Running, answer: object, failure: BaseException | None) -> None:
+    def left(self, client: TaskPerformer, answer: object, failure: BaseException | None) -> None:
         self.done(client, answer, failure)
         del self.present[client.number]
 

@@ -17,7 +17,7 @@ from ...schedules.kinds import powers_of_two
 from ...schedules.timings import Timing
 from ..environment import Environment, checked_budget, checked_program, standard
 from ..event_queue import Events
-from ..stream_clients import StreamClient
+from ..performers import StreamClient, streams
 from .service import Forwarding, Request, Service, Serving
 
 A = TypeVar("A")
@@ -74,12 +74,10 @@ class Layer(Service):
 class _Layer(Forwarding):
     def __init__(self, model: Layer, events: Events) -> None:
         super().__init__(model.below.begin(events))
-        self.model = model
-        self.events = events
-        self.budget = None if model.budget is None else checked_budget(model.budget())
-        self.breaker = (
-            None if model.breaker is None else checked_breaker("breaker", model.breaker())
-        )
+        budget = None if model.budget is None else checked_budget(model.budget())
+        breaker = None if model.breaker is None else checked_breaker("breaker", model.breaker())
+        how = Defaults(budget=budget, breaker=breaker)
+        self.make = streams(model.program, how, model.schedule, events.random)
         self.environment = Environment(
             events, {Command: self.behind}, standard(events), model.schedule.from_start, None
         )
@@ -91,10 +89,7 @@ class _Layer(Forwarding):
             else:
                 request.answer(answer)
 
-        model = self.model
-        how = Defaults(budget=self.budget, breaker=self.breaker)
-        given = model.program, how, model.schedule, done
-        StreamClient(self.environment, request.client, *given).begin()
+        StreamClient(self.environment, request.client, self.make, done).begin()
 
     def abandoned(self, request: Request) -> None:
         """Do nothing: the program continues."""
