@@ -135,7 +135,7 @@ def of_time(_: int) -> dict[str, Any]:
 
 
 MODELS = {
-    "command": Model("a command", Ask(), peer.commanding),
+    "command": Model("a command", Ask(), given=peer.asked),
     "attempt": Model("an attempt of two commands", both(), given=peer.asked_both),
     "chained": Model(
         "a chain of two commands", do(Ask()).then(lambda _: Store()), given=peer.asked_both

@@ -1,7 +1,8 @@
 """SimPy's side of the fleets that are measured: the same clients, service and rules, as processes.
 
-Clients are nested generators. A limit is `answer | timeout`, once for the whole effect or run. They
-keep the counts and latencies of our `Outcome`, in the same `Tally`.
+Clients are nested generators, and a failure of the service is an exception, as in ours. A limit is
+`answer | timeout`, once for the whole effect or run. They keep the counts and latencies of our
+`Outcome`, in the same `Tally`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from math import ceil
 from random import Random
 from typing import Any, TypeAlias
 
-from ixbackoff import Exponential
+from ixbackoff import Exponential, First
 from ixbackoff.fleet.outcomes import Tally
 from ixbackoff.fleet.simulator import simulating
 
@@ -25,7 +26,7 @@ SECONDS = [WAITS.seconds(k) for k in range(TRIES)]
 OPENED_FOR, SPREAD_OVER, GOLDEN = 5.0, 2.0, 0.618033988749895
 LINE = 5.0
 
-Process: TypeAlias = Generator[Any, Any, None]
+Process: TypeAlias = Generator[Any, Any, Any]
 Effect: TypeAlias = Callable[[Any, Random], Process]
 
 
@@ -33,7 +34,7 @@ def asked(environment: Any, random: Random) -> Process:
     tally, begun = environment.tally, environment.now
     tally.asked += 1
     yield environment.timeout(TAKES)
-    if random.random() < SHARE:
+    if random.random() < environment.share:
         tally.failed += 1
         raise ConnectionError
     tally.answered += 1
@@ -59,12 +60,12 @@ def asked_first(environment: Any, random: Random) -> Process:
     begin = random.randrange(2)
     for turn in range(begin, begin + 2):
         try:
-            yield from (asked, asked)[turn % 2](environment, random)
+            answer = yield from (asked, asked)[turn % 2](environment, random)
+            return First(turn % 2, answer)
         except ConnectionError:
             if turn > begin:
                 raise
-        else:
-            return
+    return None
 
 
 def asked_together(environment: Any, random: Random) -> Process:
@@ -89,7 +90,7 @@ def asked_in_time(environment: Any, random: Random, late: Any) -> Process:
         tally.failed += 1
         tally.late += 1
         raise TimeoutError
-    if random.random() < SHARE:
+    if random.random() < environment.share:
         tally.failed += 1
         raise ConnectionError
     tally.answered += 1
@@ -220,28 +221,6 @@ def ended(environment: Any, number: int, since: float, well: bool) -> None:
         environment.gave_up.add(number)
 
 
-def commanding(environment: Any, random: Random, number: int) -> Process:
-    tally = environment.tally
-    while True:
-        yield environment.timeout(random.expovariate(1 / THINK))
-        since, well, shortest = environment.now, False, 0.0
-        for k in range(TRIES):
-            begun = environment.now
-            tally.asked += 1
-            yield environment.timeout(TAKES)
-            if random.random() >= SHARE:
-                tally.answered += 1
-                tally.latency += environment.now - begun
-                well = True
-                break
-            tally.failed += 1
-            if k == TRIES - 1:
-                break
-            shortest = max(SECONDS[k] * random.uniform(1.0, SPREAD), shortest)
-            yield environment.timeout(shortest)
-        ended(environment, number, since, well)
-
-
 def trying(environment: Any, random: Random, number: int, effect: Effect) -> Process:
     while True:
         yield environment.timeout(random.expovariate(1 / THINK))
@@ -261,22 +240,18 @@ def trying(environment: Any, random: Random, number: int, effect: Effect) -> Pro
 
 
 def paying(environment: Any, random: Random, number: int, bucket: Bucket) -> Process:
-    tally = environment.tally
     while True:
         yield environment.timeout(random.expovariate(1 / THINK))
         since, well, shortest = environment.now, False, 0.0
         for k in range(TRIES):
-            begun = environment.now
-            tally.asked += 1
-            yield environment.timeout(TAKES)
-            if random.random() >= SHARE:
-                tally.answered += 1
-                tally.latency += environment.now - begun
+            try:
+                yield from asked(environment, random)
+            except ConnectionError:
+                if k == TRIES - 1 or not bucket.pay():
+                    break
+            else:
                 bucket.succeed(retried=k > 0)
                 well = True
-                break
-            tally.failed += 1
-            if k == TRIES - 1 or not bucket.pay():
                 break
             shortest = max(SECONDS[k] * random.uniform(1.0, SPREAD), shortest)
             yield environment.timeout(shortest)
@@ -284,27 +259,22 @@ def paying(environment: Any, random: Random, number: int, bucket: Bucket) -> Pro
 
 
 def breaking(environment: Any, random: Random, number: int, circuit: Circuit) -> Process:
-    tally = environment.tally
     while True:
         yield environment.timeout(random.expovariate(1 / THINK))
         since, well, shortest = environment.now, False, 0.0
         for k in range(TRIES):
-            begun, least = environment.now, shortest
+            least, probe = shortest, False
             try:
-                probe = circuit.admit(begun)
+                probe = circuit.admit(environment.now)
+                yield from asked(environment, random)
             except Refused as refusal:
                 least = max(least, refusal.args[0])
-            else:
-                tally.asked += 1
-                yield environment.timeout(TAKES)
-                if random.random() >= SHARE:
-                    tally.answered += 1
-                    tally.latency += environment.now - begun
-                    circuit.succeed(probe)
-                    well = True
-                    break
-                tally.failed += 1
+            except ConnectionError:
                 circuit.fail(probe, environment.now)
+            else:
+                circuit.succeed(probe)
+                well = True
+                break
             if k == TRIES - 1:
                 break
             shortest = max(SECONDS[k] * random.uniform(1.0, SPREAD), least)
@@ -360,7 +330,7 @@ def within(
 
 def begun(process: Callable[..., Process], given: Any, clients: int) -> Any:
     environment, random = import_module("simpy").Environment(), Random(0)  # noqa: S311
-    environment.tally, environment.gave_up = Tally(), set[int]()
+    environment.tally, environment.gave_up, environment.share = Tally(), set[int](), SHARE
     more = () if given is None else (given,)
     with simulating():
         for number in range(clients):

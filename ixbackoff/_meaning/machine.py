@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from types import CoroutineType, GeneratorType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from .._limits.deadlines import Expired, timely
 from .._words.commands import Handlers, Misuse, Stream, raisable, unawaited
@@ -25,20 +25,12 @@ CLOSED = 100
 """The number of commands that the `finally` blocks of a closed attempt may issue in vain."""
 
 
-class Place(Protocol):
-    """A performer that lets attempts run in place: inside the generator that iterates them."""
-
-    room: int  # the number of attempts that may still do so, which bounds the nesting
-    thread: int  # the thread of the performer
-
-
 # To perform an inner attempt, a generator yields a request, and the machine runs the task of the
-# inner one on its own stack: depth costs no recursion. A simulation spends a third of its time on
-# that. A native `yield from` is faster, but its depth is limited, and only some performers can
-# close such generators. So a performer offers room for a number of attempts in its task; the next
-# ones ask the machine as ever. Another thread may have a simulation or a run of its own at the same
-# time: its attempts find that the room is not theirs, and ask the machine.
-IN_PLACE: list[Place | None] = [None]
+# inner one on its own stack: depth costs no recursion. A native `yield from` is faster, but its
+# depth is limited, and only some performers can close such generators. So a performer has `room`
+# for a number of attempts in place; the next ones ask the machine as ever, and so do those of
+# another `thread`, which may have a simulation or a run of its own at the same time.
+IN_PLACE: list[Any] = [None]
 """The performer whose task runs now, in this thread or another one."""
 
 

@@ -68,13 +68,7 @@ class StartStep(Step):
 
     __slots__ = ("arguments", "fresh", "function", "keywords")
 
-    def __init__(
-        self,
-        function: Function,
-        arguments: tuple[Any, ...],
-        keywords: dict[str, Any],
-        fresh: bool,
-    ) -> None:
+    def __init__(self, function: Function, arguments: Any, keywords: Any, fresh: bool) -> None:
         self.function = function
         self.fresh = fresh
         self.arguments = arguments

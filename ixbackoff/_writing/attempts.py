@@ -35,14 +35,7 @@ from .._meaning.steps import (
     ThenStep,
     checked_function,
 )
-from .._words.commands import (
-    CO_GENERATOR,
-    Command,
-    Misuse,
-    Repeatable,
-    code_flags,
-    is_coroutine_function,
-)
+from .._words.commands import Command, Misuse, Repeatable, is_coroutine_function, makes_generators
 from .._words.failures import NotReady, On, checked_predicate, predicate
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Delay, Now, Reserve, Together, checked_copy
@@ -96,7 +89,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
 
     def __iter__(self) -> Generator[E_co, Any, A_co]:
         """Issue its commands in do-notation: `answer = yield from attempt`."""
-        around = IN_PLACE[0]
+        around: Any = IN_PLACE[0]
         if around is not None and around.room and around.thread == get_ident():
             step: Any = self._last
             if step.__class__ is StartStep and step.fresh and self._before is None:
@@ -283,7 +276,7 @@ def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
             "`yield from`, and await in the handlers."
         )
 
-    fresh = bool(code_flags(function) & CO_GENERATOR)
+    fresh = makes_generators(function)
 
     @wraps(function)
     def made(*args: P.args, **kwargs: P.kwargs) -> Attempt[E, A]:

@@ -7,11 +7,8 @@ from threading import get_ident
 from typing import Any, TypeAlias
 
 from .._limits.budgets import RetryBudget
-from .._limits.deadlines import Limit
 from .._limits.limiters import Turns
 from .._meaning.chains import Ladder
-from .._meaning.machine import Task
-from .._meaning.runs import InAttempt
 from .._running.traces import Performed
 from .._words.commands import Command, Handlers, Interpreter, Misuse
 from .._words.rungs import name_of
@@ -22,16 +19,6 @@ from .services.service import Serving
 
 Done: TypeAlias = Callable[[Any, Any, BaseException | None], None]
 """A function that is called at the end of a run: with the client, the value and the failure."""
-
-
-class Inside(InAttempt):
-    """The state of a client's attempts; `callers` are the tasks that wait for inner ones."""
-
-    __slots__ = ("callers",)
-
-    def __init__(self, limits: list[Limit]) -> None:
-        super().__init__(limits)
-        self.callers: list[Task] = []
 
 
 class Environment:

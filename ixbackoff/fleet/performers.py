@@ -22,7 +22,7 @@ from .._limits.deadlines import (
 from .._meaning.chains import Chain, Ladder
 from .._meaning.defaults import Defaults
 from .._meaning.machine import IN_PLACE, Enter, Perform, Task, close, waits_in_an_attempt
-from .._meaning.runs import ProgramRun
+from .._meaning.runs import InAttempt, ProgramRun
 from .._meaning.semantics import attempted, limited, performed, unrolled
 from .._running.together import Aborted, Rules
 from .._running.traces import Performed
@@ -31,7 +31,7 @@ from .._words.failures import DeadlineExceeded
 from .._words.verdicts import is_transient
 from .._words.vocabulary import CLOCK, LINE, Delay, Together
 from ..schedules.timings import Chance, Timing
-from .environment import Done, Environment, Inside
+from .environment import Done, Environment
 from .retries import as_chain, is_single, limited_command, unwrapped
 from .services.service import Request, Serving
 
@@ -46,7 +46,7 @@ ASKING: Any = object()
 """The value of `_arrived` while a command is issued."""
 
 
-NOT_YET = Inside([])
+NOT_YET, NO_CALLERS = InAttempt([]), list[Task]()
 """The state that clients share until they need one of their own."""
 
 
@@ -57,7 +57,7 @@ class TaskPerformer(ABC):
     """
 
     __slots__ = (
-        *("_arrived", "_environment", "_inside", "_task", "_waits_for"),
+        *("_arrived", "_environment", "_callers", "_inside", "_task", "_waits_for"),
         *("begun", "done", "number", "room", "since", "thread"),
     )
     waits = False  # whether the task is that of a program
@@ -65,6 +65,7 @@ class TaskPerformer(ABC):
     def __init__(self, environment: Environment, number: int, done: Done) -> None:
         self._environment = environment
         self._task: Task | None = None
+        self._callers = NO_CALLERS  # the tasks that wait for inner ones
         self._inside = NOT_YET
         self.room = 0  # see IN_PLACE in machine
         self.thread = environment.thread
@@ -93,10 +94,10 @@ class TaskPerformer(ABC):
             command, seconds = found
             serving = environment.find(command.__class__)
             if serving is not None:
-                self._ask(command, serving, seconds, own=True)
+                self._ask(command, serving, seconds)
                 return None
         if inside is NOT_YET:
-            inside = self._inside = Inside([])
+            inside = self._inside = InAttempt([])
         return attempted(attempt, inside)
 
     def wait(self, wait: Any) -> None:
@@ -168,7 +169,7 @@ class TaskPerformer(ABC):
         if self._inside.limits:
             self.ask_in_time(command, serving)
         else:
-            self._ask(command, serving, seconds, own=True)
+            self._ask(command, serving, seconds)
         arrived, self._arrived = self._arrived, None
         if arrived is not ASKING:
             self.ended(*arrived)
@@ -179,7 +180,7 @@ class TaskPerformer(ABC):
         if isinstance(waits_for, Join):
             waits_for.close()
         if task is not None:
-            close(task, self._inside.callers)
+            close(task, [*self._callers])
 
     def end(self, failure: BaseException) -> None:
         """Let the current command fail with `failure`."""
@@ -209,14 +210,12 @@ class TaskPerformer(ABC):
                     if value.__class__ is Enter:
                         task, value = value.task, None
                     else:
-                        callers = self._inside.callers
-                        task = callers.pop() if callers else None
+                        task = self._callers.pop() if self._callers else None
                         self.room = 0  # the task may be deep in place
                     self._task = task
                 except (Exception, Expired, Aborted) as error:
                     value, failure = None, error
-                    callers = self._inside.callers
-                    task = self._task = callers.pop() if callers else None
+                    task = self._task = self._callers.pop() if self._callers else None
                     self.room = 0
                 else:
                     kind = command.__class__
@@ -238,7 +237,10 @@ class TaskPerformer(ABC):
                         if kind is Enter or kind is Perform:
                             inner = command.task if kind is Enter else self.entered(command.chain)
                             if inner is not None:
-                                self._inside.callers.append(task)
+                                if self._callers:
+                                    self._callers.append(task)
+                                else:
+                                    self._callers = [task]
                                 self._arrived = value = failure = None
                                 task = self._task = inner
                                 self.room = ROOM
@@ -314,7 +316,7 @@ class TaskPerformer(ABC):
             return
         if kind not in environment.handlers:
             if isinstance(command, Together):
-                join = self._waits_for = Join(self, environment, command, left)
+                join = self._waits_for = Join(self, command, left)
                 join.begin()
                 return
             serving = environment.find(kind)
@@ -342,32 +344,28 @@ class TaskPerformer(ABC):
         else:
             self._ask(command, serving, left)
 
-    def _ask(
-        self, command: Command[Any], serving: Serving, seconds: float | None, own: bool = False
-    ) -> None:
-        """Send a request that has so many seconds, those of an `own` limit or of one around it."""
+    def _ask(self, command: Command[Any], serving: Serving, seconds: float | None) -> None:
+        """Send a request that has so many seconds; without a limit around it they are its own."""
         environment = self._environment
         events = environment.events
         now = events.now
-        left = seconds if seconds is None or not own else now + seconds - now  # as a Limit rounds
-        request = self._waits_for = Request(command, self.number, now, left, self)
-        if left is not None:
-            events.after(left, self._exceeded if own else self._expired, request)
+        if seconds is not None and not self._inside.limits:
+            seconds = now + seconds - now  # as a Limit rounds
+        request = self._waits_for = Request(command, self.number, now, seconds, self)
+        if seconds is not None:
+            events.after(seconds, self._expired, request)
         environment.tally.asked += 1
         serving.ask(request)
 
-    def _expired(self, request: Request, instead: Exception | None = None) -> None:
+    def _expired(self, request: Request) -> None:
         """End a request whose time is over, if it still runs."""
         if not request.over:
             self.abandon(request)
-            late = TimeoutError(f"no answer arrived within {request.limit:g} s")
+            late, instead = TimeoutError(f"no answer arrived within {request.limit:g} s"), None
+            if not self._inside.limits:
+                where = f" ({request.command.__class__.__name__} was running)"
+                instead = DeadlineExceeded(f"not done within {request.limit:g} s{where}")
             self.settled(request, None, late, instead)
-
-    def _exceeded(self, request: Request) -> None:
-        """End a request that has exceeded a limit of its own, if it still runs."""
-        if not request.over:
-            where = f" ({request.command.__class__.__name__} was running)"
-            self._expired(request, DeadlineExceeded(f"not done within {request.limit:g} s{where}"))
 
     def abandon(self, request: Request) -> None:
         request.over = True
@@ -384,7 +382,7 @@ class StreamClient(TaskPerformer):
     ) -> None:
         super().__init__(environment, number, done)
         # The stream applies the limits. This one has no end, so that each command is asked in time.
-        self._inside = Inside([Limit(0.0, inf, whole=False)])
+        self._inside = InAttempt([Limit(0.0, inf, whole=False)])
         self._make = make
 
     def begin(self) -> None:
@@ -404,11 +402,9 @@ class Join:
     waiting client resumes when all branches have ended.
     """
 
-    def __init__(
-        self, client: TaskPerformer, environment: Environment, command: Together, left: float | None
-    ) -> None:
+    def __init__(self, client: TaskPerformer, command: Together, left: float | None) -> None:
         self._client = client
-        self._environment = environment
+        self._environment = environment = client._environment
         self._command = command
         self._begun = environment.events.now
         LEFT.set(None if left is None else Left(left))
@@ -498,7 +494,7 @@ class Strand(TaskPerformer):
             if serving is not None:
                 self.request(effect, serving, within)
                 return
-        inside = self._inside = Inside([])
+        inside = self._inside = InAttempt([])
         asked: Any = performed(as_chain(effect), inside)
         self._task = asked.task if within is None else limited(asked, within, inside)
         self.room = ROOM

@@ -35,8 +35,6 @@ class Tried(NamedTuple):
     chosen: Predicate  # decides whether a failure is retried
     guards: tuple[Guard, ...]  # those around it, outermost first
     guarded: bool  # whether the guards of the program hold for it
-    command: Command[Any] | None = None  # the only command of the effect, `None` if there are more
-    limit: float | None = None  # the seconds for each try of that command; `None` for no limit
 
 
 def tried(program: Ladder) -> Tried | None:
@@ -48,11 +46,7 @@ def tried(program: Ladder) -> Tried | None:
     while effect.__class__ is Guarded and effect.guard.__class__ is not Reserve:
         guards.append(effect.guard)
         effect = unwrapped(effect.chain)
-    known = step.chosen, tuple(guards), not isinstance(step.effect, WITHOUT_SERVICE)
-    if is_single(effect):
-        return Tried(effect, *known, effect)
-    command, limit = limited_command(effect) or (None, None)
-    return Tried(effect, *known, command, limit)
+    return Tried(effect, step.chosen, tuple(guards), not isinstance(step.effect, WITHOUT_SERVICE))
 
 
 def is_single(effect: Any) -> bool:
@@ -154,10 +148,12 @@ class Retrying:
         self.done: Final = done  # called at the end of each run
         self.within: Final = within  # the seconds of a run
         self.tried: Final = tried
-        self.command: Final[Any] = tried.command
-        self.limit: Final = tried.limit
-        kind = tried.command.__class__
-        self.serving: Final = None if tried.command is None else environment.find(kind)
+        command, limit = (tried.effect, None) if is_single(tried.effect) else (None, None)
+        if within is None:  # a task has two limits
+            command, limit = limited_command(tried.effect) or (command, limit)
+        self.command: Final[Any] = command
+        self.limit: Final[float | None] = limit
+        self.serving: Final = None if command is None else environment.find(command.__class__)
         self.ask: Final[Any] = None if self.serving is None else self.serving.ask
         self.tally: Final = environment.tally
         step: Any = only_step(tried.effect) if isinstance(tried.effect, Chain) else None

@@ -14,13 +14,13 @@ from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import REFUSED, RetryBudget
 from .._limits.deadlines import LATE_WAIT, NOT_AGAIN, Expired, Limit
 from .._limits.gate import Gate, checked_turn, heard, too_late
+from .._meaning.runs import InAttempt
 from .._meaning.semantics import performed
 from .._running.traces import Performed
 from .._words.commands import Misuse
 from .._words.failures import Predicate
 from .._words.vocabulary import in_line
 from ..schedules.timings import After
-from .environment import Inside
 from .performers import ASKING, NOT_YET, ROOM, TaskPerformer
 from .retries import Refusal, Retrying
 from .services.service import Request
@@ -85,7 +85,7 @@ class RetryClient(TaskPerformer):
             self.ended(None, refusal)
             return
         if self._limit is not None or shared.serving is None:
-            self._inside = Inside([] if self._limit is None else [self._limit])
+            self._inside = InAttempt([] if self._limit is None else [self._limit])
             self._inside.passed = self._guards
         self._perform_effect()
 
@@ -127,7 +127,7 @@ class RetryClient(TaskPerformer):
                 self._task = shared.function()
             else:
                 if self._inside is NOT_YET:
-                    self._inside = Inside([])
+                    self._inside = InAttempt([])
                 asked: Any = performed(shared.effect, self._inside)
                 self._task = asked.task
         except Exception as error:  # such as a wrong number of arguments
@@ -201,7 +201,7 @@ class RetryClient(TaskPerformer):
             guard, passed = self._guards[index], self._passed[index]
             try:
                 if guard.__class__ is not CircuitBreaker:
-                    hear(guard, passed, value, failure, now)
+                    failure = hear(guard, passed, value, failure, now)
                 elif failure is not None or passed or guard.rated:
                     settle(guard, int(passed), failure, now)
             except Exception as error:
@@ -240,19 +240,20 @@ def settle(breaker: CircuitBreaker, probe: int, failure: BaseException | None, n
         (breaker.succeed if blamed is False else breaker.release)(probe)
 
 
-def hear(gate: Gate, began: float, value: Any, failure: BaseException | None, now: float) -> None:
-    """Report the end of a try to `gate`, as `through` does."""
+def hear(
+    gate: Gate, began: float, value: Any, failure: BaseException | None, now: float
+) -> BaseException | None:
+    """Report the end of a try to `gate`, as `through` does; return its failure, if any."""
     try:
         if failure is None:
             gate.answer(value)
     except Exception as error:
         failure = error
-        raise
-    finally:
-        outcome = None if failure is None else heard(failure)
-        if outcome is not None:
-            gate.hear(outcome, now, began)
-        elif failure is None:
-            gate.hear(None, now if gate.timed else began, began)
-        else:
-            gate.leave(began)
+    outcome = None if failure is None else heard(failure)
+    if outcome is not None:
+        gate.hear(outcome, now, began)
+    elif failure is None:
+        gate.hear(None, now if gate.timed else began, began)
+    else:
+        gate.leave(began)
+    return failure

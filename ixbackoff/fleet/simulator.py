@@ -190,16 +190,10 @@ class Simulator:
         """Return the state that clients of `at(rung).retry(effect)` share; else `None`."""
         known = self.known.get(id(program))
         if known is None:  # the program is stored too: an id is unique only while its object lives
-            known = self.known[id(program)] = program, self.recognized(program)
+            found, how = tried(program), (self.timing, self.end, self.within)
+            made = None if found is None else Retrying(self.environment, program, found, *how)
+            known = self.known[id(program)] = program, made
         return known[1]
-
-    def recognized(self, program: Ladder) -> Retrying | None:
-        found = tried(program)
-        if found is None:
-            return None
-        if found.limit is not None and self.within is not None:  # two limits: a task has them
-            found = found._replace(command=None, limit=None)
-        return Retrying(self.environment, program, found, self.timing, self.end, self.within)
 
     def done(self, client: TaskPerformer, answer: object, failure: BaseException | None) -> None:  # noqa: ARG002
         events, tally = self.events, self.environment.tally
