@@ -46,14 +46,14 @@ class Flaky(Service):
 
 class FlakyServing(Serving):
     def __init__(self, events: Events) -> None:
-        self.events = events
+        self.after, self.random = events.after, events.random.random
         self.share = SHARE
 
     def ask(self, request: Request) -> None:
-        self.events.after(TAKES, self.end, request)
+        self.after(TAKES, self.end, request)
 
     def end(self, request: Request) -> None:
-        if self.events.random.random() < self.share:
+        if self.random() < self.share:
             request.fail(ConnectionError())
         else:
             request.answer()

@@ -129,6 +129,8 @@ class Limiter(Gate):
     def hear(self, failure: Exception | None, now: float, began: float) -> None:
         with self._lock:
             self._now = now
+            if failure is None and self._told is None and not self._learning:
+                return
             if failure is not None:
                 with suppress(Exception):  # of a property
                     self.answer(failure)

@@ -7,7 +7,7 @@ the program has a value, and `FAILED` while it has a failure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from .._limits.breakers import CircuitBreaker, guarded_twice
 from .._limits.budgets import RetryBudget, budgeted
@@ -222,6 +222,9 @@ def chained(chain: Chain, place: Place) -> Task:
 
 
 def attempted(attempt: Chain, inside: InAttempt) -> Task:
+    only: Any = attempt._last if attempt._before is None else None
+    if only.__class__ is StartStep and only.fresh:  # as `start`, in place
+        return cast("Task", only.function(*only.arguments, **only.keywords))
     return (chained if attempt._recovers else in_order)(attempt, inside)
 
 
@@ -456,8 +459,8 @@ def performed(effect: Any, place: Place) -> Asked:
         for guard in reversed(guards):
             effect = Guarded(effect, guard)
         kind = Guarded
-    if issubclass(kind, Chain):  # as `attempted`, in place
-        return Enter((chained if effect._recovers else in_order)(effect, inside))
+    if issubclass(kind, Chain):
+        return Enter(attempted(effect, inside))
     if kind is Limited:
         task = attempted(effect.chain, inside)
         return Enter(limited(Enter(task), effect.seconds, inside))

@@ -277,9 +277,12 @@ def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
         )
 
     fresh = makes_generators(function)
+    plain: Attempt[E, A] = extended(None, StartStep(function, (), {}, fresh))
 
     @wraps(function)
     def made(*args: P.args, **kwargs: P.kwargs) -> Attempt[E, A]:
+        if not args and not kwargs:
+            return plain
         return extended(None, StartStep(function, args, kwargs, fresh))
 
     return made

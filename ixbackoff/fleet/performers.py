@@ -98,7 +98,11 @@ class TaskPerformer(ABC):
                 return None
         if inside is NOT_YET:
             inside = self._inside = InAttempt([])
-        return attempted(attempt, inside)
+        try:
+            return attempted(attempt, inside)
+        except Exception as error:  # such as a wrong number of arguments
+            self._arrived = None, error
+            return None
 
     def wait(self, wait: Any) -> None:
         """Begin to stand in line, or the wait of a program."""
@@ -495,7 +499,11 @@ class Strand(TaskPerformer):
                 self.request(effect, serving, within)
                 return
         inside = self._inside = InAttempt([])
-        asked: Any = performed(as_chain(effect), inside)
+        try:
+            asked: Any = performed(as_chain(effect), inside)
+        except Exception as error:  # such as a wrong number of arguments
+            self.ended(None, error)
+            return
         self._task = asked.task if within is None else limited(asked, within, inside)
         self.room = ROOM
         self.resume(None)

@@ -55,68 +55,22 @@ class RetryClient(TaskPerformer):
         self._line: tuple[float, float, float] | None = None  # turn, arrival, when `turn` was given
 
     def begin(self) -> None:
-        self.begun = now = self._shared.events.now
-        if self._log is not None:
-            self._log.end_wait()
-        if not self._bounded:
-            self._perform_effect()
-            return
-        if self._after is None:  # a run begins
-            if self._shared.within is not None:
-                self._limit = Limit(now, self._shared.within, whole=True)
-            if self._timed is not None:
-                self._account, self._read = self._timed.open(now), now
-        self._enter()
-
-    def _enter(self) -> None:
-        """Pass the guards that the try has not passed yet, and perform the effect."""
-        shared, line = self._shared, self._line
-        now, trace = shared.events.now, shared.trace
-        if line is not None and trace is not None:
-            turn, _, begun = line
-            trace.append(Performed(begun, in_line(turn - begun), None, None, self.number))
-        try:
-            for guard in self._guards[len(self._passed) :]:
-                if guard.__class__ is CircuitBreaker:
-                    self._passed += (0 if guard.closed else guard.admit(now),)
-                elif self._stands(guard, now):
-                    return
-        except Exception as refusal:
-            self.ended(None, refusal)
-            return
-        if self._limit is not None or shared.serving is None:
-            self._inside = InAttempt([] if self._limit is None else [self._limit])
-            self._inside.passed = self._guards
-        self._perform_effect()
-
-    def _stands(self, gate: Gate, now: float) -> bool:
-        """Ask `gate`; return whether the try has to stand in line for its turn."""
-        until = inf if self._limit is None else self._limit.deadline
-        if self._line is None:
-            came, turn = now, gate.enter(now, now, until)
-        else:
-            turn, came, _ = self._line
-            self._line = turn, came, now
-            turn = gate.turn(turn, now, came, until)
-        self._line = turn, came, now
-        if turn == now or checked_turn(gate, turn) <= now:
-            self._passed += (now,)
-            self._line = None
-            return False
-        if turn >= until:  # a gate may ignore `until`
-            raise too_late(turn, now, until)
-        self._shared.events.after(turn - now, self.__class__._enter, self)
-        return True
-
-    def _perform_effect(self) -> None:
         shared = self._shared
+        now = shared.events.now
+        if self._bounded:
+            if not self._enter(now):
+                return
+        else:
+            self.begun = now
+            if self._log is not None:
+                self._log.end_wait()
         if shared.serving is not None:
             if self._limit is not None or shared.limit is not None:
                 self.request(shared.command, shared.serving, shared.limit)
                 return
             shared.tally.asked += 1  # as `request`, in place
             self._arrived = ASKING
-            shared.ask(Request(shared.command, self.number, shared.events.now, None, self))
+            shared.ask(Request(shared.command, self.number, now, None, self))
             arrived, self._arrived = self._arrived, None
             if arrived is not ASKING:
                 self.ended(*arrived)
@@ -134,6 +88,56 @@ class RetryClient(TaskPerformer):
             self.ended(None, error)
         else:
             self.resume(None)
+
+    def _enter(self, now: float) -> bool:
+        """Pass the guards that the try has not passed yet; return whether it passed them all."""
+        shared, line = self._shared, self._line
+        if line is None:  # the try begins
+            self.begun = now
+            if self._log is not None:
+                self._log.end_wait()
+            if self._after is None:  # a run begins
+                if shared.within is not None:
+                    self._limit = Limit(now, shared.within, whole=True)
+                if self._timed is not None:
+                    self._account, self._read = self._timed.open(now), now
+        elif shared.trace is not None:
+            turn, _, begun = line
+            wait = in_line(turn - begun)
+            shared.trace.append(Performed(begun, wait, None, None, self.number))
+        try:
+            for guard in self._guards[len(self._passed) :]:
+                if guard.__class__ is CircuitBreaker:
+                    self._passed += (0 if guard.closed else guard.admit(now),)
+                elif self._stands(guard, now):
+                    return False
+        except Exception as refusal:
+            self.ended(None, refusal)
+            return False
+        if self._limit is not None or shared.serving is None:
+            self._inside = InAttempt([] if self._limit is None else [self._limit])
+            self._inside.passed = self._guards
+        return True
+
+    def _stands(self, gate: Gate, now: float) -> bool:
+        """Ask `gate`; return whether the try has to stand in line for its turn."""
+        until = inf if self._limit is None else self._limit.deadline
+        if self._line is None:
+            came, turn = now, gate.enter(now, now, until)
+        else:
+            turn, came, _ = self._line
+            self._line = turn, came, now
+            turn = gate.turn(turn, now, came, until)
+        if turn != now:
+            self._line = turn, came, now
+            if checked_turn(gate, turn) > now:
+                if turn >= until:  # a gate may ignore `until`
+                    raise too_late(turn, now, until)
+                self._shared.events.after(turn - now, self.__class__.begin, self)
+                return True
+        self._passed += (now,)
+        self._line = None
+        return False
 
     def ended(self, value: Any, failure: BaseException | None) -> None:
         """End a try: plan the next one after a wait, or end the run."""
@@ -157,8 +161,11 @@ class RetryClient(TaskPerformer):
                     self._shortest = seconds
                     if log is not None:
                         log.begin_wait(self.number, events.now, seconds, failure)
-                    start = self.begun if shared.from_start else events.now
-                    events.at(max(events.now, start + seconds), self.__class__.begin, self)
+                    if shared.from_start:
+                        when = max(events.now, self.begun + seconds)
+                        events.at(when, self.__class__.begin, self)
+                    else:
+                        events.after(seconds, self.__class__.begin, self)
                     return
                 chosen = shared.tried.chosen
         if self._account is not None:
@@ -195,7 +202,8 @@ class RetryClient(TaskPerformer):
     def _leave(self, value: Any, failure: BaseException | None) -> BaseException | None:
         """Report the end of a try to its guards and its limit; return the failure, if any."""
         limit, index, now = self._limit, len(self._passed), self._shared.events.now
-        self._leave_line()
+        if self._line is not None:
+            self._leave_line()
         while index:
             index -= 1
             guard, passed = self._guards[index], self._passed[index]

@@ -175,10 +175,11 @@ class Simulator:
         if not isinstance(given, Ladder) and callable(given):
             given = program(number)
         own = checked_program(given)
-        through = own._defaults.through
+        shared, through = self.retrying(own), own._defaults.through
+        if shared is not None and breaker is through is None and not shared.tried.guards:
+            return RetryClient(shared, number, budget, ())
         how = Defaults(within=self.within, budget=budget, breaker=breaker, through=through)
-        shared = self.retrying(own)
-        if shared is not None and (self.within is None or self.within > 0):
+        if shared is not None:
             outer = guards_of(how) if shared.tried.guarded else None
             guards = (outer or ()) + shared.tried.guards
             if max(map(guards.count, guards), default=1) == 1:
@@ -190,8 +191,10 @@ class Simulator:
         """Return the state that clients of `at(rung).retry(effect)` share; else `None`."""
         known = self.known.get(id(program))
         if known is None:  # the program is stored too: an id is unique only while its object lives
-            found, how = tried(program), (self.timing, self.end, self.within)
-            made = None if found is None else Retrying(self.environment, program, found, *how)
+            within, made = self.within, None
+            if (within is None or within > 0) and (found := tried(program)) is not None:
+                how = self.timing, self.end, within
+                made = Retrying(self.environment, program, found, *how)
             known = self.known[id(program)] = program, made
         return known[1]
 
