@@ -82,7 +82,7 @@ class TaskPerformer(ABC):
 
     def ended(self, value: Any, failure: BaseException | None) -> None:
         """Take the result of the task."""
-        if isinstance(failure, Misuse):
+        if failure is not None and isinstance(failure, Misuse):
             raise failure
         self._waits_for = None  # break the cycle of the request and its sender
         self.done(self, value, failure)
@@ -431,12 +431,12 @@ class Join:
         rules, now = self._rules, self._environment.events.now
         given = None if rules.over else rules.begin(index, now)
         if given is not None:
-            where = self._environment, self._client.number
-            branch: TaskPerformer = (
-                StreamClient(*where, given.__iter__, self._ended)
-                if self._command.copied
-                else Strand(*where, *given, self._ended)
-            )
+            environment, number = self._environment, self._client.number
+            branch: TaskPerformer
+            if self._command.copied:
+                branch = StreamClient(environment, number, given.__iter__, self._ended)
+            else:
+                branch = Strand(environment, number, *given, self._ended)
             self._running[branch] = index
             self._left += 1
             branch.begin()
@@ -475,7 +475,7 @@ class Join:
 
 
 def part_of_branch(command: Together, index: int, within: float | None) -> tuple[Any, float | None]:
-    return unwrapped(command.effects[index]), within
+    return command.effects[index], within
 
 
 class Strand(TaskPerformer):
@@ -493,11 +493,13 @@ class Strand(TaskPerformer):
     def begin(self) -> None:
         environment, effect, within = self._environment, self._effect, self._within
         self.begun = environment.events.now
-        if is_single(effect) and (within is None or within > 0):
-            serving = environment.find(effect.__class__)
-            if serving is not None:
-                self.request(effect, serving, within)
-                return
+        serving = environment.services.get(effect.__class__)
+        if serving is None:
+            effect = unwrapped(effect)
+            serving = environment.find(effect.__class__) if is_single(effect) else None
+        if serving is not None and (within is None or within > 0):
+            self.request(effect, serving, within)
+            return
         inside = self._inside = InAttempt([])
         try:
             asked: Any = performed(as_chain(effect), inside)

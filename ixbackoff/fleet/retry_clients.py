@@ -108,7 +108,7 @@ class RetryClient(TaskPerformer):
         try:
             for guard in self._guards[len(self._passed) :]:
                 if guard.__class__ is CircuitBreaker:
-                    self._passed += (0 if guard.closed else guard.admit(now),)
+                    self._passed += (0 if guard._until is None else guard.admit(now),)
                 elif self._stands(guard, now):
                     return False
         except Exception as refusal:
@@ -210,7 +210,7 @@ class RetryClient(TaskPerformer):
             try:
                 if guard.__class__ is not CircuitBreaker:
                     failure = hear(guard, passed, value, failure, now)
-                elif failure is not None or passed or guard.rated:
+                elif failure is not None or passed or guard._rate is not None:
                     settle(guard, int(passed), failure, now)
             except Exception as error:
                 failure = error
