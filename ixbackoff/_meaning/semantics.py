@@ -7,7 +7,7 @@ the program has a value, and `FAILED` while it has a failure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._limits.breakers import CircuitBreaker, guarded_twice
 from .._limits.budgets import RetryBudget, budgeted
@@ -186,14 +186,6 @@ def chained(chain: Chain, place: Place) -> Task:
                     if kind is MapStep:
                         value = step.function(value)
                         continue
-                    if kind is DoStep and place.guards is None:
-                        effect = step.effect
-                        if issubclass(effect.__class__, Command):  # as `do`, in place
-                            place.tries += 1
-                            value = yield effect
-                            if place.expired is not None:
-                                raise place.expired
-                            continue
                     meaning = well.get(kind, refused)
                     if meaning is None:
                         continue
@@ -224,7 +216,8 @@ def chained(chain: Chain, place: Place) -> Task:
 def attempted(attempt: Chain, inside: InAttempt) -> Task:
     only: Any = attempt._last if attempt._before is None else None
     if only.__class__ is StartStep and only.fresh:  # as `start`, in place
-        return cast("Task", only.function(*only.arguments, **only.keywords))
+        generator: Task = only.function(*only.arguments, **only.keywords)
+        return generator
     return (chained if attempt._recovers else in_order)(attempt, inside)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin, get_type
 
 from .._limits.breakers import CircuitBreaker
 from .._limits.gate import Gate
-from .._words.commands import Command, Misuse
+from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
 from .._words.failures import Predicate
 from .._words.rungs import ENDLESS, name_of, position
 from .._words.vocabulary import Delay, Reserve
@@ -68,9 +68,9 @@ class StartStep(Step):
 
     __slots__ = ("arguments", "fresh", "function", "keywords")
 
-    def __init__(self, function: Function, arguments: Any, keywords: Any, fresh: bool) -> None:
+    def __init__(self, function: Function, arguments: Any, keywords: Any, like: Any = None) -> None:
         self.function = function
-        self.fresh = fresh
+        self.fresh = like.fresh if like else bool(code_flags(function) & CO_GENERATOR)
         self.arguments = arguments
         self.keywords = keywords
 

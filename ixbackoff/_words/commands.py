@@ -454,10 +454,6 @@ def is_coroutine_function(function: Callable[..., object]) -> bool:
     return bool(code_flags(function) & CO_COROUTINE)
 
 
-def makes_generators(function: Callable[..., object]) -> bool:
-    return bool(code_flags(function) & CO_GENERATOR)
-
-
 def code_flags(function: Any) -> int:
     """Return the flags of a function's code, which tell its kind; 0 if it has none."""
     inner = function.func if isinstance(function, partial) else function

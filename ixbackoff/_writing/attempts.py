@@ -35,7 +35,7 @@ from .._meaning.steps import (
     ThenStep,
     checked_function,
 )
-from .._words.commands import Command, Misuse, Repeatable, is_coroutine_function, makes_generators
+from .._words.commands import Command, Misuse, Repeatable, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, predicate
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Delay, Now, Reserve, Together, checked_copy
@@ -276,14 +276,14 @@ def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
             "`yield from`, and await in the handlers."
         )
 
-    fresh = makes_generators(function)
-    plain: Attempt[E, A] = extended(None, StartStep(function, (), {}, fresh))
+    start = StartStep(function, (), {})
+    plain: Attempt[E, A] = extended(None, start)
 
     @wraps(function)
     def made(*args: P.args, **kwargs: P.kwargs) -> Attempt[E, A]:
         if not args and not kwargs:
             return plain
-        return extended(None, StartStep(function, args, kwargs, fresh))
+        return extended(None, StartStep(function, args, kwargs, start))
 
     return made
 

@@ -57,9 +57,9 @@ class Events:
         self.most = MOST
         self.random = Random(seed)  # noqa: S311
         self._next = count().__next__
-        self._slice = 0  # the current one
+        self._slice: float = 0  # the current one
         self._near: list[tuple[float, int, Action, Any]] = []  # a heap
-        self._later: dict[int, list[tuple[float, Action, Any]]] = {}
+        self._later: dict[float, list[tuple[float, Action, Any]]] = {}
 
     @property
     def empty(self) -> bool:
@@ -72,10 +72,7 @@ class Events:
         Raises:
             ValueError: `when` is past, or not a finite number.
         """
-        try:
-            due = self._later.get(floor(when * SLICES))  # faster than int(...)
-        except (ValueError, OverflowError):
-            due = None
+        due = self._later.get(when * SLICES // 1)  # nan, which is no key, for what is not finite
         if due is None:
             self._begin(when, action, argument)
         else:
@@ -88,10 +85,7 @@ class Events:
             ValueError: `seconds` is negative, or not a finite number.
         """
         when = self.now + seconds  # as `at`, in place
-        try:
-            due = self._later.get(floor(when * SLICES))
-        except (ValueError, OverflowError):
-            due = None
+        due = self._later.get(when * SLICES // 1)
         if due is None:
             self._begin(when, action, argument)
         else:

@@ -10,15 +10,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-from .._limits.deadlines import (
-    LEFT,
-    Expired,
-    Left,
-    Limit,
-    check_in_time,
-    clean_up,
-    seconds_left,
-)
+from .._limits.deadlines import LEFT, Expired, Left, Limit, check_in_time, clean_up, seconds_left
 from .._meaning.chains import Chain, Ladder
 from .._meaning.defaults import Defaults
 from .._meaning.machine import IN_PLACE, Enter, Perform, Task, close, waits_in_an_attempt
@@ -40,12 +32,10 @@ from .services.service import Request, Serving
 # ASKING before each call of `ask`: a result that arrives during the call replaces ASKING, and the
 # loop in `resume` continues with that result. If `_arrived` is still ASKING after the call, the
 # result will arrive as an event.
-ROOM = 50
-"""The number of attempts that may run in place in one task."""
 ASKING: Any = object()
 """The value of `_arrived` while a command is issued."""
-
-
+ROOM = 50
+"""The number of attempts that may run in place in one task."""
 NOT_YET, NO_CALLERS = InAttempt([]), list[Task]()
 """The state that clients share until they need one of their own."""
 
@@ -71,7 +61,7 @@ class TaskPerformer(ABC):
         self.thread = environment.thread
         self._arrived: Any = None  # ASKING, or a pair: the answer and the failure
         self._waits_for: Request | Join | Performed | None = None
-        self.begun = 0.0  # the start of the current try, or, in a wait, of the last try
+        self.begun = 0.0  # the start of the current try, or of the next one if that is planned
         self.done = done  # called at the end of each run
         self.number = number
         self.since = 0.0  # the start of the current run
@@ -81,7 +71,6 @@ class TaskPerformer(ABC):
         """Begin a run, or its next try after a wait."""
 
     def ended(self, value: Any, failure: BaseException | None) -> None:
-        """Take the result of the task."""
         if failure is not None and isinstance(failure, Misuse):
             raise failure
         self._waits_for = None  # break the cycle of the request and its sender
@@ -106,24 +95,22 @@ class TaskPerformer(ABC):
 
     def wait(self, wait: Any) -> None:
         """Begin to stand in line, or the wait of a program."""
-        events = self._environment.events
-        start = now = events.now
-        if wait._run is not LINE:
-            if not self.waits:
-                raise waits_in_an_attempt()
-            start = self.begun if self._environment.from_start else now
+        environment, stands = self._environment, wait._run is LINE
+        if not stands and not self.waits:
+            raise waits_in_an_attempt()
+        now = environment.events.now
+        start = self.begun if environment.from_start and not stands else now
+        when = max(now, start + wait.seconds)
+        if not stands:
+            self.begun = when
         waited = self._waits_for = Performed(now, wait, None, None, self.number)
-        events.at(max(now, start + wait.seconds), self._wake, waited)
+        environment.events.at(when, self._wake, waited)
 
     def _wake(self, waited: Performed) -> None:
-        """Continue after a wait, unless it was left."""
-        environment, wait = self._environment, waited.command
-        if self._waits_for is waited:
+        if self._waits_for is waited:  # else it was left
             self._waits_for = None
-            if isinstance(wait, Delay) and wait._run is not LINE:
-                self.begun = environment.events.now
-            if environment.trace is not None:
-                environment.trace.append(waited)
+            if self._environment.trace is not None:
+                self._environment.trace.append(waited)
             self.resume(None)
 
     def seconds_left(self, command: Command[Any]) -> float | None:
@@ -241,10 +228,8 @@ class TaskPerformer(ABC):
                         if kind is Enter or kind is Perform:
                             inner = command.task if kind is Enter else self.entered(command.chain)
                             if inner is not None:
-                                if self._callers:
-                                    self._callers.append(task)
-                                else:
-                                    self._callers = [task]
+                                self._callers = self._callers or []
+                                self._callers.append(task)
                                 self._arrived = value = failure = None
                                 task = self._task = inner
                                 self.room = ROOM
@@ -327,13 +312,12 @@ class TaskPerformer(ABC):
             if serving is not None:
                 self._ask(command, serving, left)
                 return
-        answer: Any = None
-        failure: Exception | None = None
         try:
             answer = environment.handlers[kind](command)
         except Exception as error:
-            failure = error
-        self.arrived(command, now, answer, failure)
+            self.arrived(command, now, None, error)
+        else:
+            self.arrived(command, now, answer, None)
 
     def ask_in_time(self, command: Command[Any], serving: Serving) -> None:
         limits, now = self._inside.limits, self._environment.events.now
@@ -362,7 +346,6 @@ class TaskPerformer(ABC):
         serving.ask(request)
 
     def _expired(self, request: Request) -> None:
-        """End a request whose time is over, if it still runs."""
         if not request.over:
             self.abandon(request)
             late, instead = TimeoutError(f"no answer arrived within {request.limit:g} s"), None
@@ -436,7 +419,7 @@ class Join:
             if self._command.copied:
                 branch = StreamClient(environment, number, given.__iter__, self._ended)
             else:
-                branch = Strand(environment, number, *given, self._ended)
+                branch = Strand(environment, number, given, self._ended)
             self._running[branch] = index
             self._left += 1
             branch.begin()
@@ -481,17 +464,16 @@ def part_of_branch(command: Together, index: int, within: float | None) -> tuple
 class Strand(TaskPerformer):
     """One of several concurrent effects, within so many seconds if given."""
 
-    __slots__ = ("_effect", "_within")
+    __slots__ = ("_given",)
 
     def __init__(
-        self, environment: Environment, number: int, effect: Any, within: float | None, done: Done
+        self, environment: Environment, number: int, given: tuple[Any, float | None], done: Done
     ) -> None:
         super().__init__(environment, number, done)
-        self._effect = effect
-        self._within = within
+        self._given = given
 
     def begin(self) -> None:
-        environment, effect, within = self._environment, self._effect, self._within
+        environment, (effect, within) = self._environment, self._given
         self.begun = environment.events.now
         serving = environment.services.get(effect.__class__)
         if serving is None:

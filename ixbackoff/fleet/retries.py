@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from .._limits.nesting import check_begun
 from .._meaning.chains import Chain, Ladder, Step, chain
 from .._meaning.defaults import checked_longest
-from .._meaning.machine import Task
 from .._meaning.retrying import begins, descents
 from .._meaning.runs import not_chosen, noted, number_after
 from .._meaning.steps import DoStep, Guard, Guarded, Limited, RetryStep, StartStep
@@ -28,25 +27,10 @@ from ..schedules.timings import After, Timing
 from .environment import Done, Environment
 
 
-class Tried(NamedTuple):
-    """The effect of a program `at(rung).retry(effect)`."""
-
-    effect: Any  # without the guards around it
-    chosen: Predicate  # decides whether a failure is retried
-    guards: tuple[Guard, ...]  # those around it, outermost first
-    guarded: bool  # whether the guards of the program hold for it
-
-
-def tried(program: Ladder) -> Tried | None:
-    """Return the effect that `program` retries; `None` if the program does anything else."""
+def retried(program: Ladder) -> RetryStep | None:
+    """Return the only step of `program` if it retries an effect, else `None`."""
     step = only_step(program)
-    if step.__class__ is not RetryStep or not isinstance(step, RetryStep):
-        return None
-    effect, guards = unwrapped(step.effect), list[Guard]()
-    while effect.__class__ is Guarded and effect.guard.__class__ is not Reserve:
-        guards.append(effect.guard)
-        effect = unwrapped(effect.chain)
-    return Tried(effect, step.chosen, tuple(guards), not isinstance(step.effect, WITHOUT_SERVICE))
+    return step if step.__class__ is RetryStep and isinstance(step, RetryStep) else None
 
 
 def is_single(effect: Any) -> bool:
@@ -128,43 +112,50 @@ class RunLog:
 
 
 class Retrying:
-    """The state that all clients of one program share."""
+    """The state that all clients of one program `at(rung).retry(effect)` share."""
 
     def __init__(
         self,
         environment: Environment,
         program: Ladder,
-        tried: Tried,
+        step: RetryStep,
         timing: Timing,
-        done: Done,
         within: float | None,
+        done: Done,
     ) -> None:
         check_begun(program)
         self.environment: Final = environment
         self.events: Final = environment.events
         self.trace: Final = environment.trace
+        self.tally: Final = environment.tally
         self.from_start: Final = timing.from_start
         self.top: Final = program.start
         self.done: Final = done  # called at the end of each run
         self.within: Final = within  # the seconds of a run
-        self.tried: Final = tried
-        command, limit = (tried.effect, None) if is_single(tried.effect) else (None, None)
+        self.chosen: Final = step.chosen  # decides whether a failure is retried
+        self.guarded: Final = not isinstance(step.effect, WITHOUT_SERVICE)  # by those of a program
+        effect, guards = unwrapped(step.effect), list[Guard]()
+        while effect.__class__ is Guarded and effect.guard.__class__ is not Reserve:
+            guards.append(effect.guard)
+            effect = unwrapped(effect.chain)
+        self.guards: Final = tuple(guards)  # those around the effect, outermost first
+        single: tuple[Any, float | None] = (effect if is_single(effect) else None), None
         if within is None:  # a task has two limits
-            command, limit = limited_command(tried.effect) or (command, limit)
-        self.command: Final[Any] = command
-        self.limit: Final[float | None] = limit
-        self.serving: Final = None if command is None else environment.find(command.__class__)
+            single = limited_command(effect) or single
+        self.command: Final = single[0]  # the only one of the effect, `None` if there are more
+        self.limit: Final = single[1]  # the seconds for each try of that command
+        kind = self.command.__class__
+        self.serving: Final = None if self.command is None else environment.find(kind)
         self.ask: Final[Any] = None if self.serving is None else self.serving.ask
-        self.tally: Final = environment.tally
-        step: Any = only_step(tried.effect) if isinstance(tried.effect, Chain) else None
-        start = step if step.__class__ is StartStep and step.fresh else None
-        self.function: Final[Callable[[], Task] | None] = start and partial(
-            start.function, *start.arguments, **start.keywords
+        start: Any = only_step(effect) if isinstance(effect, Chain) else None
+        fresh = start.__class__ is StartStep and start.fresh
+        self.function: Final[Any] = (  # makes the generator of an attempt in do-notation
+            partial(start.function, *start.arguments, **start.keywords) if fresh else None
         )
-        self.effect: Final = as_chain(tried.effect)
+        self.effect: Final = as_chain(effect)
         waits = begins(timing, program.start, environment.events.random, checked=False)
         longest = checked_longest(program._defaults.longest)
-        how = (program.start, (), tried.chosen, *waits, 0, timing.shortens, longest)
+        how = (program.start, (), step.chosen, *waits, 0, timing.shortens, longest)
         self.descent: Final[Callable[[], After]] = descents(*how)  # begins the waits of a run
 
     def log(self) -> RunLog | None:

@@ -57,13 +57,12 @@ class RetryClient(TaskPerformer):
     def begin(self) -> None:
         shared = self._shared
         now = shared.events.now
-        if self._bounded:
-            if not self._enter(now):
-                return
-        else:
+        if self._line is None:  # else it goes on
             self.begun = now
             if self._log is not None:
                 self._log.end_wait()
+        if self._bounded and not self._enter(now):
+            return
         if shared.serving is not None:
             if self._limit is not None or shared.limit is not None:
                 self.request(shared.command, shared.serving, shared.limit)
@@ -92,16 +91,12 @@ class RetryClient(TaskPerformer):
     def _enter(self, now: float) -> bool:
         """Pass the guards that the try has not passed yet; return whether it passed them all."""
         shared, line = self._shared, self._line
-        if line is None:  # the try begins
-            self.begun = now
-            if self._log is not None:
-                self._log.end_wait()
-            if self._after is None:  # a run begins
-                if shared.within is not None:
-                    self._limit = Limit(now, shared.within, whole=True)
-                if self._timed is not None:
-                    self._account, self._read = self._timed.open(now), now
-        elif shared.trace is not None:
+        if line is None and self._after is None:  # a run begins
+            if shared.within is not None:
+                self._limit = Limit(now, shared.within, whole=True)
+            if self._timed is not None:
+                self._account, self._read = self._timed.open(now), now
+        elif line is not None and shared.trace is not None:
             turn, _, begun = line
             wait = in_line(turn - begun)
             shared.trace.append(Performed(begun, wait, None, None, self.number))
@@ -167,7 +162,7 @@ class RetryClient(TaskPerformer):
                     else:
                         events.after(seconds, self.__class__.begin, self)
                     return
-                chosen = shared.tried.chosen
+                chosen = shared.chosen
         if self._account is not None:
             self._account.close(failure, self._read)
         if log is not None:
@@ -234,7 +229,7 @@ class RetryClient(TaskPerformer):
             if guard.__class__ is not CircuitBreaker:
                 guard.leave(passed)
             elif passed:
-                guard.release(passed)
+                guard.release(int(passed))
 
 
 def settle(breaker: CircuitBreaker, probe: int, failure: BaseException | None, now: float) -> None:

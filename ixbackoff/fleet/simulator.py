@@ -26,7 +26,7 @@ from .event_queue import Events
 from .lost_capacity import Outage
 from .outcomes import Outcome, Second
 from .performers import StreamClient, TaskPerformer, streams
-from .retries import Retrying, tried
+from .retries import Retrying, retried
 from .retry_clients import RetryClient
 from .services.service import Served, Service, Serving
 
@@ -176,12 +176,11 @@ class Simulator:
             given = program(number)
         own = checked_program(given)
         shared, through = self.retrying(own), own._defaults.through
-        if shared is not None and breaker is through is None and not shared.tried.guards:
+        if shared is not None and breaker is None and through is None and not shared.guards:
             return RetryClient(shared, number, budget, ())
         how = Defaults(within=self.within, budget=budget, breaker=breaker, through=through)
         if shared is not None:
-            outer = guards_of(how) if shared.tried.guarded else None
-            guards = (outer or ()) + shared.tried.guards
+            guards = ((guards_of(how) if shared.guarded else None) or ()) + shared.guards
             if max(map(guards.count, guards), default=1) == 1:
                 return RetryClient(shared, number, budget, guards)
         make = streams(own, how, self.timing, self.events.random)
@@ -191,10 +190,10 @@ class Simulator:
         """Return the state that clients of `at(rung).retry(effect)` share; else `None`."""
         known = self.known.get(id(program))
         if known is None:  # the program is stored too: an id is unique only while its object lives
-            within, made = self.within, None
-            if (within is None or within > 0) and (found := tried(program)) is not None:
-                how = self.timing, self.end, within
-                made = Retrying(self.environment, program, found, *how)
+            within, step, made = self.within, retried(program), None
+            if step is not None and (within is None or within > 0):
+                how = self.timing, within, self.end
+                made = Retrying(self.environment, program, step, *how)
             known = self.known[id(program)] = program, made
         return known[1]
 
