@@ -180,19 +180,23 @@ class Turns:
     """The rule of `Limiter(tries, line=5)`: a pause after `Refused`, else a turn each."""
 
     def __init__(self, tries: float) -> None:
-        self.each = 1 / tries
+        self.each = self.apart = 1 / tries
         self.next = self.opens = 0.0
 
     def enter(self, now: float, came: float) -> float:
-        turn = max(self.next, self.opens, now)
+        own = max(self.next, now)
+        turn = max(own, self.opens, now)
         if turn - came > LINE:
             raise Refused(turn - now)
-        self.next = turn + self.each
+        self.next = own + (self.apart if own > now else self.each)
+        self.apart = max(self.apart * 0.99, self.each)
         return turn
 
     def hear(self, failure: Exception | None, now: float) -> None:
-        if isinstance(failure, Refused):
-            self.opens = max(self.opens, now + failure.args[0])
+        if isinstance(failure, Refused) and now + failure.args[0] > self.opens:
+            self.opens = now + failure.args[0]
+            self.next = max(self.next, self.opens)
+            self.apart = max(self.each, min(failure.args[0] / 100, 1.0))
 
 
 def asked_in_line(environment: Any, random: Random, turns: Turns) -> Process:

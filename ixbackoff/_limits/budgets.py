@@ -180,8 +180,7 @@ class Account:
         ):
             return
         with self._lock:
-            if self._rule.timed:
-                self._rule.advance(now)
+            self._rule.advance(now)
             if failure is None:
                 self._rule.succeed(paid)
             else:

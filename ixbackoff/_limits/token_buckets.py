@@ -73,8 +73,7 @@ class Tokens(Rule):
         returned = self.returned
         if paid is not None:
             returned = paid if self.returned_after_retry is None else self.returned_after_retry
-        left = self.left + returned
-        self.left = left if left < self.capacity else self.capacity
+        self.left = min(self.left + returned, self.capacity)
 
     def __str__(self) -> str:
         text = f"of {shown(self.capacity)} tokens left, a retry costs {shown(self.cost)}"

@@ -67,7 +67,6 @@ class Environment:
 
 
 def standard(events: Events) -> Handlers:
-    """Return the handlers of the commands that need no service."""
     known: Interpreter[Any] = (
         Log.handled_by(lambda _: None)
         | Now.handled_by(lambda _: events.now)

@@ -1,7 +1,4 @@
-"""`TaskPerformer`: performs a task whose commands are answered as virtual time advances.
-
-`Join` and `Strand` perform the concurrent effects of a task.
-"""
+"""`TaskPerformer`: performs a task whose commands are answered as virtual time advances."""
 
 from __future__ import annotations
 
@@ -15,8 +12,8 @@ from .._meaning.chains import Chain, Ladder
 from .._meaning.defaults import Defaults
 from .._meaning.machine import IN_PLACE, Enter, Perform, Task, close, waits_in_an_attempt
 from .._meaning.runs import InAttempt, ProgramRun
-from .._meaning.semantics import attempted, limited, performed, unrolled
-from .._running.together import Aborted, Rules
+from .._meaning.semantics import attempted, limited, unrolled
+from .._running.together import Aborted, Rules, branch
 from .._running.traces import Performed
 from .._words.commands import Command, Misuse, raisable
 from .._words.failures import DeadlineExceeded
@@ -24,7 +21,7 @@ from .._words.verdicts import is_transient
 from .._words.vocabulary import CLOCK, LINE, Delay, Together
 from ..schedules.timings import Chance, Timing
 from .environment import Done, Environment
-from .retries import as_chain, is_single, limited_command, unwrapped
+from .retries import is_single, limited_command, task_of, unwrapped
 from .services.service import Request, Serving
 
 # A service may answer before its `ask` returns. If `settled` then resumed the task, a service that
@@ -132,12 +129,8 @@ class TaskPerformer(ABC):
         self, command: Command[Any], begun: float, value: Any, failure: BaseException | None
     ) -> BaseException | None:
         """Add an ended command to the trace; return the exception to throw into the task."""
-        trace = self._environment.trace
-        if trace is not None and not (
-            command is CLOCK
-            or isinstance(command, Together)
-            or isinstance(failure, Expired)  # the command was not issued
-        ):
+        trace, together = self._environment.trace, isinstance(command, Together)
+        if trace is not None and not together and failure.__class__ is not Expired:
             trace.append(Performed(begun, command, value, failure, self.number))
         if failure is None:
             return None
@@ -266,12 +259,9 @@ class TaskPerformer(ABC):
             self.resume(value, failure)
 
     def settled(
-        self,
-        request: Request,
-        value: Any,
-        failure: Exception | None,
-        instead: Exception | None = None,  # the failure to throw into the task, if it is another
+        self, request: Request, value: Any, failure: Exception | None, instead: Any = None
     ) -> None:
+        """Take the result of a request; throw `instead` into the task, if it is given."""
         environment = self._environment
         tally = environment.tally
         raised: BaseException | None = failure
@@ -395,8 +385,7 @@ class Join:
         self._command = command
         self._begun = environment.events.now
         LEFT.set(None if left is None else Left(left))
-        copied = command.copied  # a hedge, whose branches are streams
-        self._rules = Rules(command) if copied else Rules(command, part_of_branch)
+        self._rules = Rules(command, part_of_branch)
         LEFT.set(None)
         self._failure: BaseException | None = None
         self._left = 1  # `begin` counts too: no branch ends before all have begun
@@ -414,34 +403,29 @@ class Join:
         rules, now = self._rules, self._environment.events.now
         given = None if rules.over else rules.begin(index, now)
         if given is not None:
-            environment, number = self._environment, self._client.number
-            branch: TaskPerformer
-            if self._command.copied:
-                branch = StreamClient(environment, number, given.__iter__, self._ended)
-            else:
-                branch = Strand(environment, number, given, self._ended)
-            self._running[branch] = index
+            kind: Any = StreamClient if self._command.copied else Strand
+            made: TaskPerformer = kind(self._environment, self._client.number, given, self._ended)
+            self._running[made] = index
             self._left += 1
-            branch.begin()
+            made.begin()
 
     def end(self, failure: BaseException) -> None:
-        """End all branches, and let the command fail with `failure`."""
         if self._failure is None:
             self._failure, self._rules.over = failure, True
             self._end_others()
 
     def _end_others(self) -> None:
-        for branch in [*self._running]:
-            if branch in self._running:
-                branch.end(Aborted())
+        for each in [*self._running]:
+            if each in self._running:
+                each.end(Aborted())
 
     def close(self) -> None:
         self._rules.over = True
-        for branch in self._running:
-            branch.close()
+        for each in self._running:
+            each.close()
 
-    def _ended(self, branch: TaskPerformer, answer: Any, failure: BaseException | None) -> None:
-        index, over = self._running.pop(branch), self._rules.over
+    def _ended(self, ended: TaskPerformer, answer: Any, failure: BaseException | None) -> None:
+        index, over = self._running.pop(ended), self._rules.over
         if self._rules.end(index, answer, failure, self._environment.events.now) and not over:
             self._end_others()
         self._one_less()
@@ -457,8 +441,10 @@ class Join:
                 failure = None  # break the cycle of exception, traceback and this frame
 
 
-def part_of_branch(command: Together, index: int, within: float | None) -> tuple[Any, float | None]:
-    return command.effects[index], within
+def part_of_branch(command: Together, index: int, within: float | None) -> Any:
+    """Return what the client of a branch performs: that of a hedge has a stream."""
+    copied = command.copied
+    return branch(command, index, within).__iter__ if copied else (command.effects[index], within)
 
 
 class Strand(TaskPerformer):
@@ -484,10 +470,10 @@ class Strand(TaskPerformer):
             return
         inside = self._inside = InAttempt([])
         try:
-            asked: Any = performed(as_chain(effect), inside)
+            task = task_of(effect, inside)
         except Exception as error:  # such as a wrong number of arguments
             self.ended(None, error)
             return
-        self._task = asked.task if within is None else limited(asked, within, inside)
+        self._task = task if within is None else limited(Enter(task), within, inside)
         self.room = ROOM
         self.resume(None)

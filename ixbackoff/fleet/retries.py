@@ -1,8 +1,7 @@
-"""The retries of clients that run `at(rung).retry(effect)`, without a stream of commands.
+"""The state that clients of `at(rung).retry(effect)` share.
 
-Such programs are the commonest, so their clients skip the machine: `tried` recognizes the program,
-and `Retrying` waits as `ixbackoff._meaning.retrying` says, like every retry of this package.
-tests/fleet/test_clients.py compares these clients, event by event, with the program's stream.
+They skip the machine, and wait as `ixbackoff._meaning.retrying` says, like every retry of this
+package. tests/fleet/test_clients.py compares them, event by event, with the program's stream.
 """
 
 from __future__ import annotations
@@ -12,10 +11,12 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from .._limits.nesting import check_begun
-from .._meaning.chains import Chain, Ladder, Step, chain
+from .._meaning.chains import Chain, Ladder, Step
 from .._meaning.defaults import checked_longest
+from .._meaning.machine import Enter, Task
 from .._meaning.retrying import begins, descents
-from .._meaning.runs import not_chosen, noted, number_after
+from .._meaning.runs import InAttempt, not_chosen, noted, number_after
+from .._meaning.semantics import performed
 from .._meaning.steps import DoStep, Guard, Guarded, Limited, RetryStep, StartStep
 from .._running.traces import Performed
 from .._words.commands import Command
@@ -28,7 +29,6 @@ from .environment import Done, Environment
 
 
 def retried(program: Ladder) -> RetryStep | None:
-    """Return the only step of `program` if it retries an effect, else `None`."""
     step = only_step(program)
     return step if step.__class__ is RetryStep and isinstance(step, RetryStep) else None
 
@@ -58,9 +58,9 @@ def only_step(steps: Chain) -> Step | None:
     return found[0] if len(found) == 1 else None
 
 
-def as_chain(effect: Any) -> Any:
-    """Return an attempt of a single command; another effect as it is."""
-    return chain(Chain, None, DoStep(effect)) if isinstance(effect, Command) else effect
+def task_of(effect: Any, inside: InAttempt) -> Task:
+    asked: Any = performed(effect, inside)
+    return asked.task if asked.__class__ is Enter else asked.__iter__()  # of a command
 
 
 Refusal: TypeAlias = tuple[Reason, str]
@@ -139,11 +139,11 @@ class Retrying:
             guards.append(effect.guard)
             effect = unwrapped(effect.chain)
         self.guards: Final = tuple(guards)  # those around the effect, outermost first
-        single: tuple[Any, float | None] = (effect if is_single(effect) else None), None
-        if within is None:  # a task has two limits
-            single = limited_command(effect) or single
-        self.command: Final = single[0]  # the only one of the effect, `None` if there are more
-        self.limit: Final = single[1]  # the seconds for each try of that command
+        # The only command of the effect, or `None`, and the seconds for each try of it.
+        single: tuple[Any, float | None] = effect if is_single(effect) else None, None
+        limited = limited_command(effect) if within is None else None  # a task has two limits
+        self.command: Final[Any] = (limited or single)[0]
+        self.limit: Final = (limited or single)[1]
         kind = self.command.__class__
         self.serving: Final = None if self.command is None else environment.find(kind)
         self.ask: Final[Any] = None if self.serving is None else self.serving.ask
@@ -152,7 +152,7 @@ class Retrying:
         self.function: Final[Any] = (  # makes the generator of an attempt in do-notation
             partial(start.function, *start.arguments, **start.keywords) if fresh else None
         )
-        self.effect: Final = as_chain(effect)
+        self.effect: Final = effect
         waits = begins(timing, program.start, environment.events.random, checked=False)
         longest = checked_longest(program._defaults.longest)
         how = (program.start, (), step.chosen, *waits, 0, timing.shortens, longest)

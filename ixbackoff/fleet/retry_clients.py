@@ -15,14 +15,13 @@ from .._limits.budgets import REFUSED, RetryBudget
 from .._limits.deadlines import LATE_WAIT, NOT_AGAIN, Expired, Limit
 from .._limits.gate import Gate, checked_turn, heard, too_late
 from .._meaning.runs import InAttempt
-from .._meaning.semantics import performed
 from .._running.traces import Performed
 from .._words.commands import Misuse
 from .._words.failures import Predicate
 from .._words.vocabulary import in_line
 from ..schedules.timings import After
 from .performers import ASKING, NOT_YET, ROOM, TaskPerformer
-from .retries import Refusal, Retrying
+from .retries import Refusal, Retrying, task_of
 from .services.service import Request
 
 
@@ -81,8 +80,7 @@ class RetryClient(TaskPerformer):
             else:
                 if self._inside is NOT_YET:
                     self._inside = InAttempt([])
-                asked: Any = performed(shared.effect, self._inside)
-                self._task = asked.task
+                self._task = task_of(shared.effect, self._inside)
         except Exception as error:  # such as a wrong number of arguments
             self.ended(None, error)
         else:
@@ -172,7 +170,6 @@ class RetryClient(TaskPerformer):
         self.done(self, value, failure)
 
     def _next_wait(self, failure: Any) -> float | None:
-        """Return the seconds of the wait after `failure`; `None` if there is none."""
         if self._refusal is not None:
             return None
         if self._after is None:
@@ -198,7 +195,8 @@ class RetryClient(TaskPerformer):
         """Report the end of a try to its guards and its limit; return the failure, if any."""
         limit, index, now = self._limit, len(self._passed), self._shared.events.now
         if self._line is not None:
-            self._leave_line()
+            self._guards[index].leave(self._line[2])
+            self._line = None
         while index:
             index -= 1
             guard, passed = self._guards[index], self._passed[index]
@@ -217,14 +215,10 @@ class RetryClient(TaskPerformer):
             failure.__cause__ = cause
         return failure
 
-    def _leave_line(self) -> None:
-        line, self._line = self._line, None
-        if line is not None:
-            self._guards[len(self._passed)].leave(line[2])
-
     def close(self) -> None:
         super().close()
-        self._leave_line()
+        if self._line is not None:
+            self._guards[len(self._passed)].leave(self._line[2])
         for guard, passed in [*zip(self._guards, self._passed, strict=False)][::-1]:
             if guard.__class__ is not CircuitBreaker:
                 guard.leave(passed)
@@ -243,9 +237,7 @@ def settle(breaker: CircuitBreaker, probe: int, failure: BaseException | None, n
         (breaker.succeed if blamed is False else breaker.release)(probe)
 
 
-def hear(
-    gate: Gate, began: float, value: Any, failure: BaseException | None, now: float
-) -> BaseException | None:
+def hear(gate: Gate, began: float, value: Any, failure: Any, now: float) -> Any:
     """Report the end of a try to `gate`, as `through` does; return its failure, if any."""
     try:
         if failure is None:
