@@ -39,13 +39,13 @@ class Picture(NamedTuple):
     panels: Sequence[Sequence[Panel]]  # its panels, row by row
     inches: tuple[float, float] = (10.0, 4.5)
     legend: int = 4  # the greatest number of columns in the legend
-    shared: bool = False  # whether panels share axes: all their x, those of a row their y
+    shared: bool = False  # whether all panels share their x axis, and those of a row their y axis
 
 
 def by_second(
     lines: Mapping[str, Sequence[float]], styles: Iterable[int] = range(100)
 ) -> dict[str, Graph]:
-    """Return lines with a value at the end of each second; `styles` has the numbers of theirs."""
+    """Return lines with a value for each second; `styles` has the numbers of their styles."""
     return {
         name: Graph(range(1, len(line) + 1), line, line_style(number, len(line)))
         for (name, line), number in zip(lines.items(), styles, strict=False)
