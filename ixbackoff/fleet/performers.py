@@ -212,10 +212,7 @@ class TaskPerformer(ABC):
                             self.wait(command)
                             return
                         if kind in environment.immediate and not self._inside.limits:
-                            try:
-                                value, failure = environment.immediate[kind](command), None
-                            except Exception as error:
-                                value, failure = None, raisable(error)
+                            value, failure = answered(environment.immediate[kind], command)
                             continue
                         self._arrived = ASKING
                         if kind is Enter or kind is Perform:
@@ -238,11 +235,10 @@ class TaskPerformer(ABC):
                         now = environment.events.now
                         request = self._waits_for = Request(command, self.number, now, None, self)
                         serving.ask(request)
-                    if self._arrived is ASKING:
-                        self._arrived = None
+                    arrived, self._arrived = self._arrived, None
+                    if arrived is ASKING:
                         return
-                    value, failure = self._arrived
-                    self._arrived = None
+                    value, failure = arrived
             self._waits_for = None
             self.ended(value, failure)
         finally:
@@ -347,6 +343,13 @@ class TaskPerformer(ABC):
     def abandon(self, request: Request) -> None:
         request.over = True
         self._environment.services[request.command.__class__].abandoned(request)
+
+
+def answered(handler: Callable[[Any], Any], command: Any) -> tuple[Any, Exception | None]:
+    try:
+        return handler(command), None
+    except Exception as error:
+        return None, raisable(error)
 
 
 class StreamClient(TaskPerformer):

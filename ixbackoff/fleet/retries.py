@@ -16,7 +16,7 @@ from .._meaning.defaults import checked_longest
 from .._meaning.machine import Enter, Task
 from .._meaning.retrying import begins, descents
 from .._meaning.runs import InAttempt, not_chosen, noted, number_after
-from .._meaning.semantics import performed
+from .._meaning.semantics import attempted, performed
 from .._meaning.steps import DoStep, Guard, Guarded, Limited, RetryStep, StartStep
 from .._running.traces import Performed
 from .._words.commands import Command
@@ -126,7 +126,6 @@ class Retrying:
         check_begun(program)
         self.environment: Final = environment
         self.events: Final = environment.events
-        self.trace: Final = environment.trace
         self.tally: Final = environment.tally
         self.from_start: Final = timing.from_start
         self.top: Final = program.start
@@ -152,11 +151,16 @@ class Retrying:
         self.function: Final[Any] = (  # makes the generator of an attempt in do-notation
             partial(start.function, *start.arguments, **start.keywords) if fresh else None
         )
-        self.effect: Final = effect
+        inner = unwrapped(effect.chain) if effect.__class__ is Limited else None
+        self.effect: Final[Any] = (
+            Limited(inner, effect.seconds) if isinstance(inner, Chain) else effect
+        )
+        self.perform: Final = attempted if isinstance(effect, Chain) else task_of
         waits = begins(timing, program.start, environment.events.random, checked=False)
         longest = checked_longest(program._defaults.longest)
         how = (program.start, (), step.chosen, *waits, 0, timing.shortens, longest)
         self.descent: Final[Callable[[], After]] = descents(*how)  # begins the waits of a run
 
     def log(self) -> RunLog | None:
-        return None if self.trace is None else RunLog(self.top, self.trace)
+        trace = self.environment.trace
+        return None if trace is None else RunLog(self.top, trace)

@@ -21,7 +21,7 @@ from .._words.failures import Predicate
 from .._words.vocabulary import in_line
 from ..schedules.timings import After
 from .performers import ASKING, NOT_YET, ROOM, TaskPerformer
-from .retries import Refusal, Retrying, task_of
+from .retries import Refusal, Retrying
 from .services.service import Request
 
 
@@ -80,7 +80,7 @@ class RetryClient(TaskPerformer):
             else:
                 if self._inside is NOT_YET:
                     self._inside = InAttempt([])
-                self._task = task_of(shared.effect, self._inside)
+                self._task = shared.perform(shared.effect, self._inside)
         except Exception as error:  # such as a wrong number of arguments
             self.ended(None, error)
         else:
@@ -94,10 +94,10 @@ class RetryClient(TaskPerformer):
                 self._limit = Limit(now, shared.within, whole=True)
             if self._timed is not None:
                 self._account, self._read = self._timed.open(now), now
-        elif line is not None and shared.trace is not None:
+        elif line is not None and self._environment.trace is not None:
             turn, _, begun = line
             wait = in_line(turn - begun)
-            shared.trace.append(Performed(begun, wait, None, None, self.number))
+            self._environment.trace.append(Performed(begun, wait, None, None, self.number))
         try:
             for guard in self._guards[len(self._passed) :]:
                 if guard.__class__ is CircuitBreaker:
