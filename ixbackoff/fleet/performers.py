@@ -167,7 +167,6 @@ class TaskPerformer(ABC):
             close(task, [*self._callers])
 
     def end(self, failure: BaseException) -> None:
-        """Let the current command fail with `failure`."""
         waits_for = self._waits_for
         self._waits_for = None
         if isinstance(waits_for, Join):

@@ -147,14 +147,12 @@ class Retrying:
         self.serving: Final = None if self.command is None else environment.find(kind)
         self.ask: Final[Any] = None if self.serving is None else self.serving.ask
         start: Any = only_step(effect) if isinstance(effect, Chain) else None
-        fresh = start.__class__ is StartStep and start.fresh
-        self.function: Final[Any] = (  # makes the generator of an attempt in do-notation
-            partial(start.function, *start.arguments, **start.keywords) if fresh else None
-        )
-        inner = unwrapped(effect.chain) if effect.__class__ is Limited else None
-        self.effect: Final[Any] = (
-            Limited(inner, effect.seconds) if isinstance(inner, Chain) else effect
-        )
+        self.function: Callable[[], Task] | None = None  # makes the generator of an attempt
+        if start.__class__ is StartStep and start.fresh:
+            self.function = partial(start.function, *start.arguments, **start.keywords)
+        self.effect: Any = effect
+        if effect.__class__ is Limited and isinstance(inner := unwrapped(effect.chain), Chain):
+            self.effect = Limited(inner, effect.seconds)
         self.perform: Final = attempted if isinstance(effect, Chain) else task_of
         waits = begins(timing, program.start, environment.events.random, checked=False)
         longest = checked_longest(program._defaults.longest)

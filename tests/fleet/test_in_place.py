@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ixbackoff import N1, Do, Log, NotReady, at, attempt, do
+from ixbackoff import N1, Do, Log, NotReady, all_of, at, attempt, do
 from ixbackoff._meaning.machine import IN_PLACE
 from ixbackoff.fleet import Outcome, instantly, simulate
 from ixbackoff.fleet.performers import ROOM
@@ -128,3 +128,26 @@ def test_what_runs_in_place_is_closed_innermost_first(way: str) -> None:
     with performed_by(way):
         fleet(at(N1).retry(careful(3)), [(50.0, 1)], seconds=10)
     assert seen_exceptions == [(level, GeneratorExit) for level in range(4)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_attempt_that_cannot_begin_fails_its_run_alone(way: str) -> None:
+    @attempt
+    def one(name: str) -> Do[Ask, int]:
+        return (yield from Ask(name))
+
+    cannot_begin: Any = one
+
+    @attempt
+    def around() -> Do[Any, int]:
+        return (yield from do(cannot_begin()).then(Ask))
+
+    for effect in (
+        cannot_begin(),
+        do(cannot_begin()),
+        around(),
+        all_of([cannot_begin(), Ask("a")]),
+    ):
+        with performed_by(way):
+            outcome = fleet(at(N1).retry(effect), [(1.0, 1)], seconds=9, clients=2)
+        assert outcome.gave_up == 2
