@@ -28,7 +28,7 @@ class Hedge:
     A request is slow if it takes longer than all but that share of the last 1000. So one number
     says how long to wait and how much more to ask, as in Finagle's `BackupRequestFilter`. A bucket
     bounds the copies while the whole service is slow: a request adds `extra` tokens, and a copy
-    takes one, as does a transient failure. After Retry-After there is no copy until then.
+    takes one, as does a transient failure. A Retry-After forbids copies until its time.
 
     Use one hedge for each service, for all programs, threads and tasks that ask it.
 

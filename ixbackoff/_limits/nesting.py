@@ -127,7 +127,7 @@ def may_be_inside() -> bool:
 
 
 def check_alone(inner: object, once: bool = False) -> object:
-    """Return the run around `inner`, which then gets a single try; `None` if there is no such run.
+    """Return the run around `inner`, which then gets a single try; `None` without an outer run.
 
     Raise `Misuse` if neither has a setting that allows that, or if `once` is false.
     """

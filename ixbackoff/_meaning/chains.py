@@ -108,7 +108,7 @@ class Ladder(Chain):
 
     @property
     def may_wait(self) -> bool | None:
-        """Whether the program can wait; `None` if that is known only at run time."""
+        """True if the program can wait; `None` if that is known only at run time."""
         return self._may_wait
 
 

@@ -34,7 +34,7 @@ ABORT: ContextVar[Abort | None] = ContextVar("ixbackoff_abort", default=None)
 
 
 COPY: ContextVar[str] = ContextVar("ixbackoff_copy", default="")
-"""What the files of a handler are called beside those of the effect that it is a copy of."""
+"""The suffix of the files of a copied effect, which runs beside the original; "" otherwise."""
 
 
 def check_not_aborted() -> None:

@@ -246,7 +246,7 @@ class Engine(Generic[E]):
         """Return a handle on the run with this id, whichever process has started it.
 
         Raises:
-            LookupError: there is no such run.
+            LookupError: no run in the database has this id.
         """
         handle = WorkflowHandle[Any](self, id)
         _ = handle.summary

@@ -89,7 +89,7 @@ class RunLost(RunReleased):
 
 
 class Checkpoint(NamedTuple):
-    """What a run at `FOREVER` needs to continue after a parked wait without replaying its tries.
+    """The state of a run at `FOREVER` in a parked wait: it continues without replaying its tries.
 
     Attributes:
         first: the index of the first command of the retry step.

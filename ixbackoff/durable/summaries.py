@@ -63,7 +63,7 @@ class RecordedCommand(NamedTuple):
 
 
 def summary_of(store: Store, run: str) -> RunSummary | None:
-    """Summarize a run; return `None` if there is no such run."""
+    """Summarize a run; return `None` if no run has this id."""
     segments = store.newest_segments(run)
     if not segments:
         return None
