@@ -170,15 +170,8 @@ class Engine(Generic[E]):
         self.store = Store(database, seal)
         if worker:
             try:
-                self._worker = Worker(
-                    self._interpreter,
-                    self._workflows,
-                    self.store,
-                    concurrency,
-                    hold,
-                    self._ended,
-                    keep,
-                )
+                which = interpreter, self._workflows, self.store
+                self._worker = Worker(*which, concurrency, hold, self._ended, keep)
             except BaseException:
                 self.store.close()
                 raise

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from contextvars import Context
+from dataclasses import dataclass
 from datetime import timedelta
 from logging import getLogger
 from threading import Condition, Event, Lock
@@ -71,13 +72,12 @@ def check_no_worker() -> None:
         )
 
 
+@dataclass(eq=False)
 class Worker:
     """The worker of this process.
 
-    Args:
-        ended: notified at the end of each run or segment.
-
     Attributes:
+        ended: notified at the end of each run or segment.
         closing: whether the worker performs no more commands.
         generation: the number of locks that were lost.
         stuck: the segments that the code of this process cannot continue.
@@ -88,23 +88,15 @@ class Worker:
         Misuse: another process has the lock of the file.
     """
 
-    def __init__(
-        self,
-        interpreter: AnyInterpreter,
-        workflows: Mapping[str, AnyWorkflow],
-        store: Store,
-        concurrency: int | None,
-        hold: float,
-        ended: Condition,
-        keep: timedelta | None,
-    ) -> None:
-        self.interpreter = interpreter
-        self.workflows = workflows
-        self.store = store
-        self.concurrency = concurrency
-        self.hold = hold
-        self.ended = ended
-        self.keep = keep
+    interpreter: AnyInterpreter
+    workflows: Mapping[str, AnyWorkflow]
+    store: Store
+    concurrency: int | None
+    hold: float
+    ended: Condition
+    keep: timedelta | None
+
+    def __post_init__(self) -> None:
         self.process = os.getpid()
         self.closing = False
         self.generation = 0
