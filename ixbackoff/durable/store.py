@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from logging import getLogger
 from typing import Any, NamedTuple, TypeAlias
@@ -211,6 +211,10 @@ class Store:
     def engine(self) -> sqlalchemy.Engine:
         return connections(self._client)
 
+    def _read(self, query: sqlalchemy.Select[Any]) -> Sequence[Any]:
+        with self.engine().begin() as connection:
+            return connection.execute(query).all()
+
     def segments(self, run: str, first: int = 0) -> list[WorkflowStatus]:
         """Return the segments of a run from number `first` on, by their keys."""
         found: list[WorkflowStatus] = []
@@ -227,13 +231,11 @@ class Store:
     def workflows(self, runs: list[str]) -> dict[str, str]:
         """Return the workflow of each run."""
         rows, found = workflow_table(self._client), dict[str, str]()
-        with self.engine().begin() as connection:
-            for ids in batched(runs):
-                asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.attributes)
-                some = connection.execute(asked.where(rows.c.workflow_uuid.in_(ids)))
-                for run, attributes in some:
-                    known: dict[str, str] = attributes or {}
-                    found[run] = known.get("workflow", "?")
+        asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.attributes)
+        for ids in batched(runs):
+            for run, attributes in self._read(asked.where(rows.c.workflow_uuid.in_(ids))):
+                known: dict[str, str] = attributes or {}
+                found[run] = known.get("workflow", "?")
         return found
 
     def recent(self, limit: int) -> list[str]:
@@ -243,8 +245,7 @@ class Store:
             rows.c.name == DBOS_NAME, rows.c.workflow_uuid.not_like(f"%{SEPARATOR}%")
         )
         newest = asked.order_by(rows.c.created_at.desc()).limit(limit)
-        with self.engine().begin() as connection:
-            return [run for (run,) in connection.execute(newest)]
+        return [run for (run,) in self._read(newest)]
 
     def forget(self, run: str) -> bool:
         """Delete a run and its journal; if the run has not ended, do nothing and return false."""
@@ -270,9 +271,7 @@ class Store:
         )
         asked = sqlalchemy.select(rows.c.workflow_uuid).select_from(join)
         old = asked.where(rows.c.name == DBOS_NAME, rows.c.completed_at < int(before * 1000), ended)
-        with self.engine().begin() as connection:
-            found = [segment for (segment,) in connection.execute(old.limit(BATCH))]
-        for segment in found:
+        for (segment,) in self._read(old.limit(BATCH)):
             self.forget(run_of(segment))
 
     def last(self, run: str) -> WorkflowStatus | None:
@@ -364,8 +363,7 @@ class Store:
             rows.c.workflow_uuid == outputs.c.workflow_uuid,
             outputs.c.error.contains('"stuck":true'),
         )
-        with self.engine().begin() as connection:
-            found = [segment for (segment,) in connection.execute(asked)]
+        found = [segment for (segment,) in self._read(asked)]
         if not found:
             return []
         return self._client.list_workflows(workflow_ids=found, load_input=False)
@@ -378,8 +376,7 @@ class Store:
             rows.c.status == "ENQUEUED",
             rows.c.queue_name.not_in([queue_of(name) for name in known]),
         )
-        with self.engine().begin() as connection:
-            found = connection.execute(asked.group_by(rows.c.queue_name)).all()
+        found = self._read(asked.group_by(rows.c.queue_name))
         return {queue.removeprefix(QUEUE): number for queue, number in found}
 
     def rewind(self, ended: WorkflowStatus) -> None:
@@ -456,8 +453,7 @@ class Store:
         asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.owner_xid).where(
             rows.c.name == DBOS_NAME, rows.c.status == "PENDING", rows.c.executor_id == worker
         )
-        with self.engine().begin() as connection:
-            return {(segment, owner) for segment, owner in connection.execute(asked) if owner}
+        return {(segment, owner) for segment, owner in self._read(asked) if owner}
 
     def _enqueue_pending(self, *which: sqlalchemy.ColumnElement[bool]) -> int:
         """Take segments from their workers, and put them in their queues; return their number.
