@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from contextvars import Context
 from dataclasses import dataclass
 from datetime import timedelta
@@ -28,7 +28,6 @@ from .dbosjournal import Held, SegmentJournal
 from .journal import Cancelled, Checkpoint, Parked, RunLost
 from .outages import in_words, insist_in_thread
 from .performing import is_mistake, run_durably
-from .runlocks import RunLocks
 from .store import (
     APPLICATION,
     DBOS_NAME,
@@ -57,6 +56,33 @@ HEAD_START = 2.0  # seconds by which a segment is due early: DBOS looks once a s
 STOPPING = 5.0  # seconds in which the threads that take runs from queues have to end
 WORKERS: list[Worker] = []
 """The worker of this process, if it has one: DBOS allows only one."""
+
+
+class RunLocks:
+    """Locks of runs: the tasks of an event loop perform a run one after another.
+
+    A run that is paused and immediately resumed is taken from its queue while its former task may
+    still perform a command. The new task performs no command before the former task has ended.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[str, asyncio.Event] = {}
+
+    def held(self, run: str) -> bool:
+        """Return whether a task holds the lock of a run; any thread may call this."""
+        return run in self._held
+
+    @asynccontextmanager
+    async def of(self, run: str) -> AsyncGenerator[None]:
+        """Hold the lock of a run in a block, once no other task holds it."""
+        while (before := self._held.get(run)) is not None:
+            await before.wait()
+        over = self._held[run] = asyncio.Event()
+        try:
+            yield
+        finally:
+            del self._held[run]
+            over.set()
 
 
 def check_no_worker() -> None:
