@@ -134,11 +134,6 @@ class Performer:
     """The performer of one run: replays the recorded commands, performs and records all others.
 
     Handlers run in threads if the interpreter is not an async one.
-
-    Attributes:
-        gated: whether gates are asked; an exploration lets each try pass.
-        over: the exception that has ended the run in this process, or `None`.
-        cancelled: whether the run was cancelled, so that only its `finally` blocks run.
     """
 
     def __init__(
@@ -148,10 +143,10 @@ class Performer:
         self.handlers: Handlers = interpreter._handlers
         self.threads = isinstance(interpreter, Interpreter)
         self.account = account
-        self.gated = True
+        self.gated = True  # whether gates are asked; an exploration lets each try pass
         self.logger: Logger | None = logger_of(self.handlers.get(Delay))
-        self.over: BaseException | None = None
-        self.cancelled = False
+        self.over: BaseException | None = None  # what has ended the run in this process
+        self.cancelled = False  # whether only the `finally` blocks of the run remain
 
     def replayed(self, stream: Stream, line: Line) -> Stream:
         """Answer the recorded commands of a stream from the journal, and pass on all others.

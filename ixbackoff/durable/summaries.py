@@ -49,17 +49,11 @@ class RunSummary(NamedTuple):
 
 
 class RecordedCommand(NamedTuple):
-    """One command of a run.
-
-    Attributes:
-        shown: its `repr`, without secrets.
-        outcome: "answered", "failed: " and the failure, "aborted", or "until " and the
-            end of a wait.
-    """
+    """One command of a run."""
 
     place: str
-    shown: str
-    outcome: str
+    shown: str  # its `repr`, without secrets
+    outcome: str  # "answered", "aborted", "failed: " and the failure, or "until " and a time
 
 
 def summary_of(store: Store, run: str) -> RunSummary | None:

@@ -30,19 +30,14 @@ class UnperformedRuns:
     It puts a run of this worker back if no task has it in two consecutive searches. A task that
     begins after that performs no command, because it does not own the run any more. It puts a stuck
     run back until the run comes to this worker.
-
-    Attributes:
-        taken: returns whether a task has a run.
-        stuck: the segments that the code of this process could not continue.
-        keep: the time after which runs that have ended are forgotten.
     """
 
     store: Store
     lock: WorkerLock
     workflows: Collection[str]
-    taken: Callable[[str], bool]
-    stuck: Collection[str]
-    keep: timedelta | None
+    taken: Callable[[str], bool]  # whether a task has a run
+    stuck: Collection[str]  # the segments that the code of this process could not continue
+    keep: timedelta | None  # the time after which runs that have ended are forgotten
 
     def __post_init__(self) -> None:
         self._unknown: set[str] = set()

@@ -102,14 +102,6 @@ def check_no_worker() -> None:
 class Worker:
     """The worker of this process.
 
-    Attributes:
-        ended: notified at the end of each run or segment.
-        closing: whether the worker performs no more commands.
-        generation: the number of locks that were lost.
-        stuck: the segments that the code of this process cannot continue.
-        over: set once the current lock is lost, or the worker performs no more commands.
-        changing: a lock, held while the worker starts or stops DBOS.
-
     Raises:
         Misuse: another process has the lock of the file.
     """
@@ -119,16 +111,16 @@ class Worker:
     store: Store
     concurrency: int | None
     hold: float
-    ended: Condition
+    ended: Condition  # notified at the end of each run or segment
     keep: timedelta | None
 
     def __post_init__(self) -> None:
         self.process = os.getpid()
-        self.closing = False
-        self.generation = 0
-        self.stuck: set[str] = set()
-        self.over = Event()
-        self.changing = Lock()
+        self.closing = False  # whether the worker performs no more commands
+        self.generation = 0  # the number of locks that were lost
+        self.stuck: set[str] = set()  # the segments that the code of this process cannot continue
+        self.over = Event()  # set once the current lock is lost, or the worker closes
+        self.changing = Lock()  # held while the worker starts or stops DBOS
         self.threads = asyncio.Semaphore(THREADS)
         self.run_locks = RunLocks()
         self.dbos: DBOS | None = None
