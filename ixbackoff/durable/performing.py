@@ -145,7 +145,7 @@ class Performer:
         self.account = account
         self.gated = True  # whether gates are asked; an exploration lets each try pass
         self.logger: Logger | None = logger_of(self.handlers.get(Delay))
-        self.over: BaseException | None = None  # what has ended the run in this process
+        self.over: BaseException | None = None  # the exception that ended the run here
         self.cancelled = False  # whether only the `finally` blocks of the run remain
 
     def replayed(self, stream: Stream, line: Line) -> Stream:
