@@ -121,14 +121,11 @@ def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
     if status == "ENQUEUED":
         return "queued"
     if status == "PENDING" and entries:
-        return after_entry(entries[-1])
+        entry = entries[-1]
+        if "due" in entry:
+            return f"waiting until {clock(entry['due'])}"
+        return f"after {shown(entry)}" if "c" in entry else "performing"
     return OVER.get(status, "starting")
-
-
-def after_entry(entry: Entry) -> str:
-    if "due" in entry:
-        return f"waiting until {clock(entry['due'])}"
-    return f"after {shown(entry)}" if "c" in entry else "performing"
 
 
 def shown(entry: Entry) -> str:

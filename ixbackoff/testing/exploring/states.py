@@ -79,14 +79,6 @@ def state_of(value: Any, what: str, memo: Memo = None) -> int:
         raise Misuse(f"{what}: {error}") from None
 
 
-def of_int(value: int, _: Memo) -> Any:
-    return value if 0 <= value < LARGE else (int, str(value))
-
-
-def of_float(value: float, _: Memo) -> Any:
-    return (float, value.hex())
-
-
 def of_dict(value: Any, memo: Memo) -> Any:
     kind, *items = of_items(value, memo)
     return (kind, *items) if memo is not None and memo.repeats else (kind, counted(items))
@@ -205,8 +197,8 @@ class Freezers(dict[type, Freezer]):
 ATOMS: dict[type, Freezer] = {
     str: itself,
     type(None): itself,
-    int: of_int,
-    float: of_float,
+    int: lambda value, _: value if 0 <= value < LARGE else (int, str(value)),
+    float: lambda value, _: (float, value.hex()),
     bool: with_kind,
     bytes: with_kind,
     complex: lambda value, _: (complex, repr(value)),
