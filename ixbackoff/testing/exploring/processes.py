@@ -14,7 +14,7 @@ from ..._meaning.defaults import Defaults
 from ..._meaning.runs import ProgramRun
 from ..._meaning.semantics import unrolled
 from ..._meaning.steps import ResumeStep, RetryStep
-from ..._running.together import Aborted, passes
+from ..._running.together import Aborted, awaits_other
 from ..._words.commands import Interpreter, Misuse, Stream
 from ..._words.rungs import ENDLESS
 from ..._words.verdicts import asked_for
@@ -296,7 +296,7 @@ def result_of(branches: list[Strand], hedged: bool) -> Result | None:
     ended = [branch for branch in branches if branch.over]
     for one in ended:
         failed = one.failure is not None
-        if hedged != failed or (hedged and one.failure and not passes(one.failure)):
+        if hedged != failed or (hedged and one.failure and not awaits_other(one.failure)):
             return one.value, one.failure, one.now
     if not hedged:
         over = len(ended) == len(branches)
