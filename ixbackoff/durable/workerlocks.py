@@ -236,9 +236,5 @@ if hasattr(os, "register_at_fork"):
 
 
 def key_of(worker: str) -> int:
-    """Return the key of the lock of a worker.
-
-    >>> key_of("here:7:1a2b3c4d")
-    -727016644
-    """
+    """Return the key of the lock of a worker."""
     return zlib.crc32(worker.encode()) - 2**31
