@@ -69,9 +69,7 @@ class Process:
         stream = unrolled(self.program, Defaults(within=self.how.within), run=run)
         if self.performer is not None:
             stream = self.performer.replayed(stream, line)
-        root = Strand(self, stream, line, self.context.copy(), None)
-        root.now = now
-        return root
+        return Strand(self, stream, line, self.context.copy(), None, (), now)
 
     def die(self, start: Start, now: float) -> None:
         self.root.close()
@@ -98,20 +96,21 @@ class Process:
 Result: TypeAlias = tuple[Any, BaseException | None, float]
 
 
+@dataclass(eq=False)
 class Strand:
     """The commands of a program, or of an effect in `all_of`."""
 
-    def __init__(
-        self, owner: Process, stream: Stream, line: Line, context: Context, parent: Strand | None
-    ) -> None:
-        self.owner = owner
-        self.stream = stream
-        self.line = line  # its place in the journal
-        self.context = context
-        self.parent = parent
-        self.path: tuple[int, ...] = ()  # the numbers of the branches, outermost first
-        self.now = 0.0  # its seconds of virtual time
-        self.key = owner.journal.keys.get(line.path, 0)  # the hash of all answers so far
+    owner: Process
+    stream: Stream
+    line: Line  # its place in the journal
+    context: Context
+    parent: Strand | None
+    path: tuple[int, ...]  # the numbers of the branches, outermost first
+    now: float  # its seconds of virtual time
+
+    def __post_init__(self) -> None:
+        # key: the hash of all answers so far
+        self.key = self.owner.journal.keys.get(self.line.path, 0)
         # known: the hash of those that the program still knows, if it only retries one effect
         self.known = 0
         # before: `known` before the newest answer, if that answer is the first failure of the try
@@ -203,10 +202,8 @@ class Strand:
             self.context.run(line.fork, command, line.first_again(), many)
         ):
             replayed = stream if performer is None else performer.replayed(stream, path)
-            branch = Strand(owner, replayed, path, self.context.copy(), self)
-            branch.path = (*self.path, number + 1)
-            branch.now = self.now
-            self.branches.append(branch)
+            where = self.context.copy(), self, (*self.path, number + 1), self.now
+            self.branches.append(Strand(owner, replayed, path, *where))
         if performer is not None:  # a replayed branch that failed has to end the others
             for branch in self.branches:
                 branch.advance(None, None)
