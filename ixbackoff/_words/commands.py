@@ -232,20 +232,8 @@ if TYPE_CHECKING:
         ) -> Awaitable[R]: ...
 
 
-class HandlerTable:
-    """The base of both kinds of interpreters: the handlers, and those to call in place."""
-
-    __slots__ = ("_handlers", "_in_place")
-    _handlers: Handlers
-    _in_place: Handlers
-
-    def __repr__(self) -> str:
-        kinds = ", ".join(kind.__name__ for kind in self._handlers)
-        return f"<{self.__class__.__name__} of {kinds}>"
-
-
 @final
-class Interpreter(HandlerTable, Generic[E_contra]):
+class Interpreter(Generic[E_contra]):
     """A table of handlers, one for each kind of command: it answers every command in `E_contra`.
 
     `Kind.handled_by(function)` makes one for one kind. `a | b` answers what either of them answers;
@@ -257,7 +245,9 @@ class Interpreter(HandlerTable, Generic[E_contra]):
     <Interpreter of Log, Download>
     """
 
-    __slots__ = ()
+    __slots__ = ("_handlers", "_in_place")
+    _handlers: Handlers
+    _in_place: Handlers
 
     def __init__(self, _sealed: Never) -> None:
         raise TypeError("Make an interpreter from handlers: SomeCommand.handled_by(...) | ...")
@@ -289,9 +279,12 @@ class Interpreter(HandlerTable, Generic[E_contra]):
         handlers = {kind: wrapped(handler) for kind, handler in self._handlers.items()}
         return interpreter_of(Interpreter, handlers)
 
+    def __repr__(self) -> str:
+        return _described(self)
+
 
 @final
-class AsyncInterpreter(HandlerTable, Generic[E_contra]):
+class AsyncInterpreter(Generic[E_contra]):
     """A table of handlers, plain and awaited, for `run_async`.
 
     `Kind.awaited_by(function)` makes one for one kind; `|` joins it with either class.
@@ -302,7 +295,9 @@ class AsyncInterpreter(HandlerTable, Generic[E_contra]):
     <AsyncInterpreter of Delay, Log>
     """
 
-    __slots__ = ()
+    __slots__ = ("_handlers", "_in_place")
+    _handlers: Handlers
+    _in_place: Handlers
 
     def __init__(self, _sealed: Never) -> None:
         raise TypeError("Make an interpreter from handlers: SomeCommand.awaited_by(...) | ...")
@@ -335,6 +330,9 @@ class AsyncInterpreter(HandlerTable, Generic[E_contra]):
 
         handlers = {kind: wrapped(handler) for kind, handler in self._handlers.items()}
         return interpreter_of(AsyncInterpreter, handlers)
+
+    def __repr__(self) -> str:
+        return _described(self)
 
 
 def joined(
@@ -442,6 +440,11 @@ def stop_error(error: BaseException) -> RuntimeError:
 
 def _is_generic(kind: type) -> bool:
     return bool(getattr(kind, "__parameters__", ()))
+
+
+def _described(interpreter: Interpreter[Any] | AsyncInterpreter[Any]) -> str:
+    kinds = ", ".join(kind.__name__ for kind in interpreter._handlers)
+    return f"<{interpreter.__class__.__name__} of {kinds}>"
 
 
 def is_coroutine_function(function: Callable[..., object]) -> bool:

@@ -239,16 +239,17 @@ class Machine:
     def happen(self, option: Any) -> None:
         """Take one step: with the surprise `option`, or as usual if it is `None`."""
         if option.__class__ is Occurrence and option.kind != "pick":
-            match option.kind:
+            occurrence: Occurrence = option
+            match occurrence.kind:
                 case "turn":
-                    leaves = self.processes[option.place].root.leaves()
-                    self.current = next(leaf for leaf in leaves if leaf.path == option.path)
+                    leaves = self.processes[occurrence.place].root.leaves()
+                    self.current = next(leaf for leaf in leaves if leaf.path == occurrence.path)
                 case "change":
-                    self.changes = tuple(one for one in self.changes if one != option)
-                    self.watched(self.scope.changing[option.place], self.world)
+                    self.changes = tuple(one for one in self.changes if one != occurrence)
+                    self.watched(self.scope.changing[occurrence.place], self.world)
                 case _:
                     late = [*self.on_the_way]
-                    command = late.pop(option.place)
+                    command = late.pop(occurrence.place)
                     self.on_the_way = tuple(late)
                     self.watched(self.landed, command)
         elif self.current.command.__class__ is Pick and Pick not in self.handlers:
