@@ -100,7 +100,7 @@ class Hedge:
     def hear(
         self, failure: BaseException | None, now: float, began: float, won: bool = False
     ) -> None:
-        """Take an answer, a failure, or the loss of a race (`None`); `won` is that of a copy."""
+        """Take a failure, or `None` for an answer or a lost race; `won`: the copy was faster."""
         if isinstance(failure, SILENT) or not isinstance(failure, Exception | None):
             return
         transient = failure is not None and is_transient(failure)

@@ -28,7 +28,7 @@ A = TypeVar("A")
 
 MOMENT = 0.02  # seconds between two checks of the worker's lock
 BEGIN = "begin"
-"""The place of the first entry. If the journal has this entry, another process began the run."""
+"""The place of the first entry. If the journal has this entry, the run has already begun."""
 
 TAKEN_AWAY = dbos_errors.DBOSWorkflowCancelledError, dbos_errors.DBOSWorkflowConflictIDError
 
@@ -216,7 +216,7 @@ class Once:
         self._entry: Entry | None = None
 
     def is_of_database(self, _: Exception) -> bool:
-        """Return whether recording the entry has failed, and not making it."""
+        """Return whether the database has failed, rather than `make`."""
         return not self._making
 
     def make(self, make: Make) -> Entry:

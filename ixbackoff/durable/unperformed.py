@@ -28,8 +28,8 @@ class UnperformedRuns:
     """A thread that searches for runs that no task has, and puts them back in their queues.
 
     It puts a run of this worker back if no task has it in two consecutive searches. A task that
-    begins after that performs no command, because it does not own the run any more. It puts a stuck
-    run back until the run comes to this worker.
+    begins after that performs no command, because it does not own the run any more. Each search
+    puts the stuck runs back, until this worker has tried to continue them.
     """
 
     store: Store
