@@ -209,7 +209,7 @@ class Store:
     def engine(self) -> sqlalchemy.Engine:
         return connections(self._client)
 
-    def _read(self, query: sqlalchemy.Select[Any]) -> Sequence[Any]:
+    def _read(self, query: sqlalchemy.Executable) -> Sequence[Any]:
         with self.engine().begin() as connection:
             return connection.execute(query).all()
 
