@@ -71,7 +71,9 @@ def plot(
     }
     first = min(run[0][0] for run in runs.values())
     last = max(run[0][-1] for run in runs.values())
-    text = f"How long the waits get: from {first:.3g} s to {last:.3g} s"
+    text = f"How long the waits get: from {first:.3g} s to {last:.3g} s (seed {seed})"
+    if any(not timing.deterministic for timing in schedules.values()):
+        text = text[:-1] + f"; bands: {RUNS} runs)"
     files: list[Path] = []
     for name_of_scale, scale in SCALES.items():
         lines = {

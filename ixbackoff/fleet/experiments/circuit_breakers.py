@@ -123,7 +123,7 @@ def row(result: Protected) -> Cells:
 
 def picture(results: Sequence[Protected]) -> Picture:
     return grid(
-        "A service that is down: the requests during the outage, and the recovery",
+        "Circuit breakers keep requests from a service that is down",
         {"": {result.way.name: (result.asked, result.report.well) for result in results}},
         {"requests per second": "symlog", "runs that end well per second": "linear"},
         ("the service is down", results[0].report.stopped.span),
