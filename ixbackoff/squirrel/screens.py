@@ -60,8 +60,6 @@ class Screen:
 
     def close(self) -> None:
         """Remove all bars and the line."""
-        for name in list(self._bars):
-            self.remove(name)
         if self._progress.live.is_started:
             self._progress.stop()
 

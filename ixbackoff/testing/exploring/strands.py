@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any, Protocol, TypeAlias
 
 from ..._meaning.steps import ResumeStep
-from ..._running.together import Aborted, passes
+from ..._running.together import Aborted, awaits_other
 from ..._words.commands import Misuse, Stream
 from ..._words.verdicts import asked_for
 from ..._words.vocabulary import Delay, Together
@@ -234,7 +234,7 @@ def result_of(branches: list[Strand], hedged: bool) -> Result | None:
     ended = [branch for branch in branches if branch.over]
     for one in ended:
         failed = one.failure is not None
-        if hedged != failed or (hedged and one.failure and not passes(one.failure)):
+        if hedged != failed or (hedged and one.failure and not awaits_other(one.failure)):
             return one.value, one.failure, one.now
     if not hedged:
         over = len(ended) == len(branches)
