@@ -214,6 +214,10 @@ def chained(chain: Chain, place: Place) -> Task:
 
 
 def attempted(attempt: Chain, inside: InAttempt) -> Task:
+    only: Any = attempt._last if attempt._before is None else None
+    if only.__class__ is StartStep and only.fresh:  # as `start`, in place
+        generator: Task = only.function(*only.arguments, **only.keywords)
+        return generator
     return (chained if attempt._recovers else in_order)(attempt, inside)
 
 
@@ -448,8 +452,8 @@ def performed(effect: Any, place: Place) -> Asked:
         for guard in reversed(guards):
             effect = Guarded(effect, guard)
         kind = Guarded
-    if issubclass(kind, Chain):  # as `attempted`, in place
-        return Enter((chained if effect._recovers else in_order)(effect, inside))
+    if issubclass(kind, Chain):
+        return Enter(attempted(effect, inside))
     if kind is Limited:
         task = attempted(effect.chain, inside)
         return Enter(limited(Enter(task), effect.seconds, inside))
@@ -486,25 +490,18 @@ def waited(
         if wait is None:  # a test reduces every ladder to one try
             run.not_waited = failure
         else:
-            yield from paused(run, wait)
+            try:
+                yield wait
+            except BaseException as error:  # no step recovers from an exception of a wait
+                run.not_waited = error
+                raise
             wait = None
+            run.end_wait()
         if failure is not None:
             raise failure
         return value
     finally:
         failure = wait = None
-
-
-def paused(run: ProgramRun, wait: Delay | None) -> Task:
-    """Issue a wait; no step recovers from an exception of it."""
-    try:
-        yield wait
-    except BaseException as error:
-        run.not_waited = error
-        raise
-    finally:
-        wait = None
-    run.end_wait()
 
 
 def retried(
@@ -542,7 +539,7 @@ def retried(
             if wait is None:
                 raise failure
             failure = None  # or its frames would live until the next failure
-            try:  # as `paused`, in place
+            try:
                 yield wait
             except BaseException as error:
                 run.not_waited = error
@@ -617,9 +614,10 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
     if isinstance(place, ProgramRun):
         place.expired, place.reason = None, "no time left"
     try:
-        raise limit.exceeded(outcome) from cause or without_expired(outcome)
+        raised = None if isinstance(outcome, Expired) else outcome
+        raise limit.exceeded(outcome) from cause or raised
     finally:  # break the cycle of exception, traceback and this frame
-        outcome = cause = None
+        outcome = cause = raised = None
 
 
 def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
@@ -718,7 +716,7 @@ def reserved(effect: Any, reserve: Reserve, inside: InAttempt) -> Task:
                 raise too_late(now + seconds, now, until)
             line = in_line(seconds)
             yield line
-    except (Exception, Expired) as error:  # a journal has it in place of the unrecorded command
+    except (Exception, Expired) as error:  # journals record it instead of the `Reserve`
         if replays and not isinstance(error, Misuse):
             yield Refused(error.limit.exceeded(None) if isinstance(error, Expired) else error)
         raise
@@ -730,8 +728,3 @@ def reserved(effect: Any, reserve: Reserve, inside: InAttempt) -> Task:
 
 PASSING: Mapping[type, Any] = {CircuitBreaker: guarded, Reserve: reserved}
 """The way through a guard; it is `through` for all other classes."""
-
-
-def without_expired(outcome: BaseException | None) -> BaseException | None:
-    """Return the failure that an interrupted part itself raised; `None` for an `Expired`."""
-    return None if isinstance(outcome, Expired) else outcome

@@ -69,11 +69,11 @@ RECORDED = "_ixbackoff_recorded"
 
 OWN_MODULE = (
     *("aiohttp", "botocore", "grpc", "httpx", "obstore", "psycopg", "pymongo"),
-    *("redis", "requests", "socket", "sqlalchemy", "urllib", "urllib3"),
+    *("requests", "socket", "sqlalchemy", "urllib", "urllib3"),
 )
 DRIVERS = (
     *("aiormq", "asyncpg", "clickhouse_connect", "ftplib", "hvac", "mysql", "MySQLdb"),
-    *("neo4j", "paramiko", "pika", "pymysql", "smtplib", "sqlite3"),
+    *("neo4j", "paramiko", "pika", "pymysql", "redis", "smtplib", "sqlite3"),
     "cimpl",  # of confluent_kafka
 )
 MODELS = ("anthropic", "cohere", "google.genai", "groq", "litellm", "mistralai", "openai")
@@ -229,7 +229,7 @@ def seconds_asked(verdict: Verdict) -> float | None:
 
 def asked_for(failure: Any) -> float:
     """Return the seconds that the service asked to be left alone; 0 if it did not ask."""
-    return retry_after(failure) or 0.0
+    return 0.0 if failure.__class__ in SILENT else retry_after(failure) or 0.0
 
 
 def judge_of(kind: type[Exception]) -> Judge:

@@ -34,7 +34,7 @@ def fetch(
     command: Download, connections: Connections, deadline: Deadline, progress: Progress | None
 ) -> Fetched:
     exchange = Exchange("GET", command.url, connections.limits, deadline)
-    part = PartFile(command.path, early=True)
+    part = PartFile(command.path)
     try:
         with part:
             fetched = complete(Arrival(command, exchange, part, progress), connections)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -164,7 +163,8 @@ class Index:
         Other indexes, which may use the same store, have other prefixes; and so has this index for
         the same store under another name. So an index removes only its own objects.
         """
-        return f"{name}/{beginning_in(place, self._mark)}"
+        digits = sha256(f"{self._mark} {place}".encode()).hexdigest()[:DIGITS]
+        return f"{name}/{digits}"
 
     def _swapped(self, execute: Execute, command: Swap) -> bool:
         """Swap in one transaction, which locks the claim first, so that no squirrel can doom it."""
@@ -208,12 +208,6 @@ class Index:
         if error.transient:
             return self._unavailable(error)
         return IndexBroken(f"The index {self.place} cannot be used: {error}.")
-
-
-@lru_cache(maxsize=16)
-def beginning_in(place: str, mark: str) -> str:
-    """Return the digits after the name of the resource in the keys of an index."""
-    return sha256(f"{mark} {place}".encode()).hexdigest()[:DIGITS]
 
 
 def opened(url: str | Path) -> Database:

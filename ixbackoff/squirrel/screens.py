@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from threading import Timer
 
 from rich.console import Console, RenderableType
 from rich.progress import (
@@ -39,14 +38,11 @@ class Screen:
         self._progress = Bars(self._console, overall, sys.stdout.isatty())
         self._stays = stays
         self._bars: dict[str, TaskID] = {}
-        self._timer: Timer | None = None
         self.is_terminal = self._console.is_terminal
 
-    def begin(self, seconds: float) -> None:
-        """Show the line for all downloads after some seconds; `close` has to follow."""
-        self._timer = Timer(seconds, self._progress.start)
-        self._timer.daemon = True
-        self._timer.start()
+    def begin(self) -> None:
+        """Show the line for all downloads; `close` has to follow."""
+        self._progress.start()
 
     def show(self, name: str, done: int, total: int | None) -> None:
         if name not in self._bars:
@@ -64,11 +60,6 @@ class Screen:
 
     def close(self) -> None:
         """Remove all bars and the line."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer.join()  # the timer may be starting the display
-        for name in list(self._bars):
-            self.remove(name)
         if self._progress.live.is_started:
             self._progress.stop()
 
