@@ -17,6 +17,7 @@ OUTLIERS, NOTHING = 0.01, 0.001  # the share of works that may have any length, 
 FEWEST, FACTOR = 30, log(1.25)  # the tries of a phase, and by how much its work differs at least
 MOST, MANY, PATIENCE = 24, 50_000, 4  # workers; from so many tries on, stop after so many worse
 NEAR = 10.0  # nats
+VERSION = 1  # of saved models
 CROWD = attrgetter("there")
 
 
@@ -68,7 +69,7 @@ class Model(NamedTuple):
     others: int
     arrivals: Sequence[float] = ()
     doubts: Sequence[str] = ()
-    version: int = 1
+    version: int = VERSION
 
 
 def fitted(given: Sequence[Try], refusals: Sequence[str], leavings: Sequence[str]) -> Model:

@@ -16,7 +16,7 @@ from ..samples import Sample, quantile
 from ..services.processor import ProcessorSharing
 from ..services.queue import BoundedQueue
 from ..services.service import Forwarding, Request, Service, Serving
-from .choosing import Candidate, Model
+from .choosing import VERSION, Candidate, Model
 
 ENDLESS = 10**9
 Numbers = dict[str, float]
@@ -25,7 +25,7 @@ Numbers = dict[str, float]
 def saved_model(path: Path) -> Model:
     """Read a saved model; raise ValueError if the file has none, or one of another version."""
     found = json.loads(path.read_text())
-    if not isinstance(found, dict) or found.get("version") != Model._field_defaults["version"]:
+    if not isinstance(found, dict) or found.get("version") != VERSION:
         raise ValueError(f"{path} was fitted by another version: fit again")
     return Model(**{**found, "near": [Candidate(*one) for one in found["near"]]})
 
