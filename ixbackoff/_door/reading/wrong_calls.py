@@ -110,7 +110,7 @@ def sentence(fix: str) -> str:
 
 def called(line: int, source: Source) -> Iterator[tuple[Any, ast.Call]]:
     """Yield the public functions that are called, or decorate, on a line."""
-    for call, name in source.calls(line):
+    for call, name in source.calls[line]:
         if isinstance(call.func, ast.Name):
             yield from ((one, call) for one in public(name, source))
         elif isinstance(call.func, ast.Attribute) and source.root(call.func) in source.ours:
