@@ -55,7 +55,7 @@ class Source:
         """All calls with their names, by each of their lines; `@a.b` is found as `a.b()`."""
         found: dict[int, list[tuple[ast.Call, str]]] = defaultdict(list)
         decorators = [
-            ast.copy_location(ast.Call(one, [one], []), one)
+            ast.copy_location(ast.Call(one, [ast.copy_location(ast.Name(node.name), one)], []), one)
             for node in self.nodes
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             for one in node.decorator_list
