@@ -15,11 +15,10 @@ from .explaining import explanations
 from .explanation import Explanation
 from .issued_commands import makes_a_program, run_with_joined_handlers, type_with_its_row
 from .ladders import no_wait_left, open_program
-from .methods import DOWN, RUNS
 from .missing_handlers import joined
 from .printed import answer, is_program
 from .sources import Place, Source
-from .wordings import Parsed, parse
+from .wordings import DOWN, RUNS, Parsed, parse
 from .wrong_calls import wrong_argument, wrong_attribute
 
 UNMISTAKABLE = re.compile(

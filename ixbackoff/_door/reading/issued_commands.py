@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from .methods import RUNS
 from .printed import members, split, with_names
 from .sources import Source, lines_of
+from .wordings import RUNS
 
 WAITS = ("backoff", "wait")
 REPEATED = ("retry", "resume")

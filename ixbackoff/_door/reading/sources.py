@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ... import __all__ as public_names
-from .methods import DOWN, STAYS, TO_N0
 from .printed import Span
+from .wordings import DOWN, STAYS, TO_N0
 
 
 class Place(NamedTuple):

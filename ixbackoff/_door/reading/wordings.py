@@ -6,6 +6,13 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+# The methods of programs, by the rung on which they end.
+DOWN = ("backoff", "wait", "skip")
+RETRIES = ("retry", "resume", "retry_with")
+TO_N0 = (*RETRIES, "end")
+STAYS = ("do", "then", "map", "or_else", "named", "at")
+RUNS = ("run", "run_async")
+
 
 class Parsed(NamedTuple):
     """The parts of a message; a part that the message does not have is ""."""
