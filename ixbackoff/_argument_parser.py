@@ -192,13 +192,12 @@ def imported(text: str) -> Any:
     except (Exception, SystemExit) as error:  # the module may have any fault
         raise ArgumentTypeError(f"{text}: cannot be imported: {in_one_line(error)}") from None
     for part in name.split("."):
-        try:
-            found = getattr(found, part)
-        except AttributeError:
+        if not hasattr(found, part):
             near = get_close_matches(part, dir(found), 1)
             perhaps = f"; did you mean {near[0]}?" if near else ""
             kind = "module" if isinstance(found, ModuleType) else found.__class__.__name__
-            raise ArgumentTypeError(f"{text}: the {kind} has no {part}{perhaps}") from None
+            raise ArgumentTypeError(f"{text}: the {kind} has no {part}{perhaps}")
+        found = getattr(found, part)
     return found
 
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any
-
-from .._words.extras import needed
 
 SAME = {"svg.hashsalt": "ixbackoff", "svg.fonttype": "none"}
 """Settings by which the same picture is the same file, with text that can be searched."""
@@ -62,28 +58,3 @@ def plain(axis: Any) -> None:
     ticker: Any = import_module("matplotlib.ticker")
     axis.set_major_formatter(ticker.StrMethodFormatter("{x:,.10g}"))
     axis.set_minor_formatter(ticker.NullFormatter())
-
-
-def headline(figure: Any, text: str) -> None:
-    figure.suptitle(text, x=0.01, ha="left", fontsize=12, fontweight="bold")
-
-
-@contextmanager
-def saved_figure(
-    folder: Path, name: str, inches: tuple[float, float]
-) -> Generator[tuple[Any, list[Path]]]:
-    """Yield a figure and the files that are written at the end of the block, a PNG and an SVG.
-
-    The folder is made if it is missing. The SVG is light or dark as its page is.
-    """
-    with needed("drawing", "plot", {"matplotlib"}):  # its stubs leave out much, so it is Any
-        matplotlib: Any = import_module("matplotlib")
-        figures: Any = import_module("matplotlib.figure")
-    folder.mkdir(parents=True, exist_ok=True)
-    png, svg = folder / f"{name}.png", folder / f"{name}.svg"
-    with matplotlib.rc_context(SAME):
-        figure = figures.Figure(figsize=inches, layout="constrained")
-        yield figure, [png, svg]
-        figure.savefig(png)
-        figure.savefig(svg, metadata={"Date": None})
-        svg.write_bytes(svg.read_bytes().replace(b"</style>", f" {DARK}</style>".encode()))
