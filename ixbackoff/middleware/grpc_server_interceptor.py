@@ -1,0 +1,88 @@
+"""An interceptor of gRPC servers, sync and of `grpc.aio`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from importlib import import_module
+from inspect import isawaitable
+from typing import Any
+
+from .._limits.served_requests import Inner, ServedRequest, beginning
+from .._words.commands import is_coroutine_function
+from .._words.extras import needed
+from .._words.headers import PUSHBACK
+from .._words.try_header import number, said_by
+
+__tracebackhide__ = True
+
+
+def grpc_server(*, inner: Inner = "nested", say: bool = True) -> Any:
+    """Make an interceptor for servers of `grpc` and of `grpc.aio`, which heeds what callers retry.
+
+    It is for calls with one request and one answer, whose deadline is the time of the caller. After
+    retries in vain, the metadata of a failed call say `grpc-retry-pushback-ms: -1`.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> import grpc
+    >>> from ixbackoff.middleware import grpc_server
+    >>> server = grpc.server(ThreadPoolExecutor(1), interceptors=[grpc_server(inner="last")])
+
+    Raises:
+        ImportError: grpcio is not installed.
+        Misuse: `inner` is something else.
+    """
+    with needed("grpc_server", "grpc", {"grpc"}):
+        grpc: Any = import_module("grpc")
+    begin = beginning(inner, False, say)
+
+    def wrapped(handler: Any, details: Any) -> Any:
+        behavior = getattr(handler, "unary_unary", None)
+        if behavior is None:
+            return handler
+
+        def values(name: str) -> list[object]:
+            return [value for key, value in details.invocation_metadata or () if key == name]
+
+        @contextmanager
+        def inside(context: Any) -> Generator[None]:
+            said, left = said_by(values), context.time_remaining()
+            before = number(values("grpc-previous-rpc-attempts"))
+            if said.number is None and before:
+                said = said._replace(number=before + 1)
+            request = begin(details.method, said if left is None else said.within(left))
+            try:
+                with request.inside():
+                    yield
+            finally:
+                request.end()
+                forbid(request, context)
+
+        def serve(request: Any, context: Any) -> Any:
+            with inside(context):
+                return behavior(request, context)
+
+        async def serve_async(request: Any, context: Any) -> Any:
+            with inside(context):
+                return await behavior(request, context)
+
+        made = serve_async if is_coroutine_function(behavior) else serve
+        kinds = handler.request_deserializer, handler.response_serializer
+        return grpc.unary_unary_rpc_method_handler(made, *kinds)
+
+    async def wrapped_async(handler: Any, details: Any) -> Any:
+        return wrapped(await handler, details)
+
+    class ServerInterceptor(grpc.ServerInterceptor, grpc.aio.ServerInterceptor):  # type: ignore[misc]
+        def intercept_service(self, continuation: Any, details: Any) -> Any:
+            handler = continuation(details)
+            return (wrapped_async if isawaitable(handler) else wrapped)(handler, details)
+
+    return ServerInterceptor()
+
+
+def forbid(request: ServedRequest, context: Any) -> None:
+    """Forbid the caller another try, if it was tried again in vain; clients heed it after failures."""
+    if request.says_no():
+        others = [pair for pair in context.trailing_metadata() or () if pair[0] != PUSHBACK]
+        context.set_trailing_metadata((*others, (PUSHBACK, "-1")))
