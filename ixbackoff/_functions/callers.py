@@ -39,7 +39,7 @@ from .answering import OTHERS
 from .called import Called
 from .ends import ended
 from .function_checks import checked_function, no_coroutine_function
-from .nested_once import by_program, by_program_async
+from .nested_once import by_program, by_program_async, in_hurry, once_in_request
 from .watching import Watched
 
 __tracebackhide__ = True
@@ -247,6 +247,9 @@ def around(
         outer = check_alone(called, once=True)
         if outer is not None:
             return outer, None
+    outer = once_in_request(called)
+    if outer is not None or in_hurry():
+        return outer or called, None
     for observer in swapped:  # a loop: another thread may empty the list after a check
         if observer is not None and not thread.notifying:
             return None, Watched(called, observer, args, kwargs)

@@ -1,10 +1,12 @@
-"""A decorated function inside another run: `nested="once"` gives it a single try."""
+"""A decorated function inside another run, or inside a request: it may get a single try."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from typing import Any
 
+from .._limits.deadlines import time_around, time_limit
+from .._limits.nesting import served
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import guards_of
 from .._words.commands import Stream
@@ -36,8 +38,28 @@ async def by_program_async(
 def program_of(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:
     command = called.command(args, kwargs)
     if outer is called:
-        return called.backoff._program(command)
-    return guarded_once(called.backoff, outer)._once(command)
+        return in_time_of_request(called.backoff)._program(command)
+    return in_time_of_request(guarded_once(called.backoff, outer))._once(command)
+
+
+def once_in_request(called: Called) -> object:
+    """Return the request that is served here, if its caller retries in place of this function."""
+    request = served()
+    if request is None or not called.top or not request.tries_once(called.once):
+        return None
+    return request
+
+
+def in_hurry() -> bool:
+    """Return whether the caller of the request here waits for a limited time."""
+    left = time_around()
+    return left is not None and left.foreign
+
+
+def in_time_of_request(backoff: Any) -> Any:
+    if backoff._settings.within is None and in_hurry():
+        return backoff.replace(within=time_limit())
+    return backoff
 
 
 def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:

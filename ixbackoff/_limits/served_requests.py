@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from time import monotonic
 from typing import Any, Literal, TypeAlias, get_args
@@ -22,49 +22,41 @@ Inner: TypeAlias = Literal["nested", "once", "last"]
 
 
 class ServedRequest:
-    """A request from its arrival until its answer is given to the server.
+    """A request until its answer is given to the server: what runs after that is not part of it.
 
     Attributes:
         trying: the try of the caller.
         in_vain: whether something was tried again for it in vain, or must not be tried again.
-        over: whether it is answered: what still runs then is not part of it.
     """
 
     in_vain = over = False
 
-    def __init__(
-        self, inner: Inner, proxies: bool, say: bool, shown: object, trying: Trying
-    ) -> None:
-        self._inner, self._proxies, self._say, self._shown = inner, proxies, say, shown
-        left, around = trying.left, time_around()
-        if around is not None and left is not None:  # its caller is in this process
-            left = min(left, around.seconds)
-        self._left = None if left is None else Left(left, monotonic() + left, foreign=True)
-        self.trying = trying
+    def __init__(self, inner: Inner, proxies: bool, shown: object, trying: Trying) -> None:
+        around, self._left = time_around(), LEFT.get()
+        if trying.left is not None:
+            left = trying.left if around is None else min(trying.left, around.seconds)
+            self._left = Left(left, monotonic() + left, foreign=True)
+        self._inner, self._proxies, self._shown, self.trying = inner, proxies, shown, trying
 
     def __str__(self) -> str:
         shown = printable(str(self._shown))[:200]
         return f"{shown}, try {self.trying.number} of a caller who may try again"
 
-    def inside(self) -> ExitStack:
-        """Return a block whose code, with its tasks, is part of the request."""
-        block = ExitStack()
-        block.enter_context(assigned(SERVED, self))
-        if self._left is not None:
-            block.enter_context(assigned(LEFT, self._left))
-        return block
+    @contextmanager
+    def inside(self) -> Generator[None]:
+        with assigned(SERVED, self), assigned(LEFT, self._left):
+            yield
 
     def end(self) -> None:
         self.over = True
-        if self._left is not None:
+        if self._left is not None and self.trying.left is not None:
             self._left.over = True
 
     def tries_once(self, nested_once: bool) -> bool:
-        if self.trying.number is None:
-            return False
-        if self._inner == "last":
-            return self.trying.more != 0
-        return nested_once or self._inner == "once"
+        number, more, _ = self.trying
+        return number is not None and (
+            more != 0 if self._inner == "last" else nested_once or self._inner == "once"
+        )
 
     def hear(self, failure: object, again: bool = False) -> None:
         """Take the failure of a run, which tried `again` or not."""
@@ -79,22 +71,19 @@ class ServedRequest:
         proxied = self._proxies and any(name in headers for name in PROXIES)
         self.in_vain = self.in_vain or proxied or is_forbidden(headers)
 
-    def says_no(self) -> bool:
-        return self._say and self.in_vain
-
     def said(self, status: int) -> dict[str, str]:
         """Return the headers that an answer with this status gets."""
-        if not self.says_no() or not (status == 429 or status >= 500):
+        if not self.in_vain or not (status == 429 or status >= 500):
             return {}
         return {ANSWER: "false"} | ({OVERLOADED: "true"} if self._proxies else {})
 
 
-def beginning(inner: Inner, proxies: bool, say: bool) -> Callable[[object, Trying], ServedRequest]:
+def beginning(inner: Inner, proxies: bool) -> Callable[[object, Trying], ServedRequest]:
     """Return what makes requests, and have decorated functions look for them from now on."""
     if inner not in get_args(Inner):
         raise Misuse(f'inner={inner!r}: give "nested", "once" or "last".')
     REGISTER.swap()
-    return partial(ServedRequest, inner, proxies, say)
+    return partial(ServedRequest, inner, proxies)
 
 
 def hear_answer(status: int, headers: Any) -> None:
@@ -110,11 +99,9 @@ def apart() -> Generator[None]:
 
     It is for tasks that continue after the answer, and for what other requests share.
 
-    >>> from ixbackoff import time_limit
     >>> from ixbackoff.middleware import apart
     >>> with apart():
-    ...     print(time_limit())
-    None
+    ...     pass  # asyncio.create_task(reload()), or cache.load()
     """
     with assigned(SERVED, None), assigned(LEFT, None):
         yield

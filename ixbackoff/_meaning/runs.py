@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._limits.deadlines import Expired, Limit, time_around
 from .._limits.events import Run
-from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
+from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused, served
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, Crowded, NotBefore, Predicate, Stopped
 from .._words.reasons import CANCELLED, NOTE, TRIES, Reason, Story, add_note, story_note, too_long
@@ -65,6 +65,7 @@ class ProgramRun(Run):
         cancelled: tells whether the task was cancelled since the run began; `None` in a sync run.
         unchosen: the failure that ended the retry because `on` does not choose it.
         retries: the number of waits after a failure.
+        retrying: whether it is in a retry step, which repeats the current effect if it fails.
         mark: the mark of the run in its context, which also holds `retries`.
         longest: the longest wait that a service may ask for; by default that of the program.
         logger: the logger for waits that really take time.
@@ -105,6 +106,7 @@ class ProgramRun(Run):
     unchosen_note = ""
     expired: Expired | None = None
     retries = 0
+    retrying = False
     longest: float | timedelta | None = None
     mark: Mark | None = None
     logger: Logger | None = None
@@ -329,6 +331,9 @@ def noted(
 
     If the run has `refused` a wait, keep the note that gives the reason: this run has added it.
     """
+    request = served()
+    if request is not None:
+        request.hear(failure, story.wait_count > 0)
     with suppress(Exception):  # some exceptions reject notes
         notes = getattr(failure, "__notes__", [])
         stale = TRIES if refused else NOTE

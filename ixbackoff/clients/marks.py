@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from importlib import import_module
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,24 +18,20 @@ from .._words.headers import is_pushed_back
 from .._words.rungs import ENDLESS
 from .._words.try_header import HEADER, Trying
 from ..known.http_statuses import sent_request
-from .httpx_transport import MARK
-from .last_answer import limited
-from .requests_adapter import Adapter, seconds_of
+from .last_answer import MARK, limited
+from .requests_adapter import seconds_of
 
 __tracebackhide__ = True
 
 if TYPE_CHECKING:
     from aiohttp import ClientHandlerType, ClientMiddlewareType, ClientRequest, ClientResponse
     from requests import Session
-    from requests.adapters import BaseAdapter
-else:
-    BaseAdapter = object
 
 C = TypeVar("C")
 
 
 def trying() -> Trying:
-    """Return the try that this code is part of: of a run here, or of the request that it answers."""
+    """Return the try that this code is part of: of a run, or of the request that it answers."""
     run, retries, *_ = RUNNING.get()
     request, left = served(), time_limit()
     top = getattr(run, "top", 0)
@@ -109,43 +106,25 @@ def httpx(client: C, hosts: Collection[str], *, again: bool = True) -> C:
 
 
 def requests(session: Session, hosts: Collection[str], *, again: bool = True) -> Session:
-    """Mark the requests of a session of requests, as `marks.httpx` does; mount its adapters first.
+    """Mark the requests of a session of requests, as `marks.httpx` does, and return the session.
 
     >>> import requests
     >>> from ixbackoff.clients import marks
     >>> session = marks.requests(requests.Session(), {"orders.internal"})
     """
-    marker = Marker(hosts, again)
-    for prefix, found in session.adapters.items():
-        session.adapters[prefix] = marking(found, marker)
-    return session
+    marker, send = Marker(hosts, again), session.send
 
-
-def marking(found: Any, marker: Marker) -> BaseAdapter:
-    if isinstance(found, Adapter):  # each of its tries has a mark of its own
-        return Adapter(found._backoff, marking(found._inner, marker))
-    return MarkingAdapter(found, marker)
-
-
-class MarkingAdapter(BaseAdapter):
-    def __init__(self, inner: BaseAdapter, marker: Marker) -> None:
-        self._inner, self._marker = inner, marker
-
-    def send(
-        self, request: Any, stream: Any = False, timeout: Any = None, *args: Any, **kw: Any
-    ) -> Any:
-        host, patience = urlsplit(request.url or "").hostname, seconds_of(timeout)[1]
-        self._marker.mark(request.headers, request.method, host, patience)
-        try:
-            answer: Any = self._inner.send(request, stream, timeout, *args, **kw)
-        finally:
-            request.headers.pop(HEADER, None)  # a redirect copies the request
-        answer.connection = self
+    def marked(request: Any, **options: Any) -> Any:
+        host, patience = urlsplit(request.url or "").hostname, seconds_of(options.get("timeout"))[1]
+        mark = partial(marker.mark, request.headers, request.method, host, patience)
+        mark()  # a session sends redirects by `send`, too
+        setattr(request, MARK, mark)
+        answer = send(request, **options)
         hear_answer(answer.status_code, answer.headers)
         return answer
 
-    def close(self) -> None:
-        self._inner.close()
+    vars(session)["send"] = marked
+    return session
 
 
 def aiohttp(hosts: Collection[str], *, again: bool = True) -> ClientMiddlewareType:

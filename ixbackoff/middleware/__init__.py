@@ -1,9 +1,8 @@
 """Middleware of services: they try less if their callers retry, and end when their callers do."""
 
 from .._limits.served_requests import apart
-from .asgi_middleware import asgi
 from .grpc_server_interceptor import grpc_server
-from .wsgi_middleware import wsgi
+from .http_middleware import asgi, wsgi
 
 __all__ = ["asgi", "wsgi", "grpc_server", "apart"]
 

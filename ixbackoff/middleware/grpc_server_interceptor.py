@@ -8,7 +8,7 @@ from importlib import import_module
 from inspect import isawaitable
 from typing import Any
 
-from .._limits.served_requests import Inner, ServedRequest, beginning
+from .._limits.served_requests import Inner, beginning
 from .._words.commands import is_coroutine_function
 from .._words.extras import needed
 from .._words.headers import PUSHBACK
@@ -21,7 +21,7 @@ def grpc_server(*, inner: Inner = "nested", say: bool = True) -> Any:
     """Make an interceptor for servers of `grpc` and of `grpc.aio`, which heeds what callers retry.
 
     It is for calls with one request and one answer, whose deadline is the time of the caller. After
-    retries in vain, the metadata of a failed call say `grpc-retry-pushback-ms: -1`.
+    retries in vain, the metadata of a call say `grpc-retry-pushback-ms: -1`: heeded if it failed.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> import grpc
@@ -34,7 +34,7 @@ def grpc_server(*, inner: Inner = "nested", say: bool = True) -> Any:
     """
     with needed("grpc_server", "grpc", {"grpc"}):
         grpc: Any = import_module("grpc")
-    begin = beginning(inner, False, say)
+    begin = beginning(inner, False)
 
     def wrapped(handler: Any, details: Any) -> Any:
         behavior = getattr(handler, "unary_unary", None)
@@ -56,7 +56,9 @@ def grpc_server(*, inner: Inner = "nested", say: bool = True) -> Any:
                     yield
             finally:
                 request.end()
-                forbid(request, context)
+                if request.in_vain and say:
+                    given = [one for one in context.trailing_metadata() or () if one[0] != PUSHBACK]
+                    context.set_trailing_metadata((*given, (PUSHBACK, "-1")))
 
         def serve(request: Any, context: Any) -> Any:
             with inside(context):
@@ -73,16 +75,9 @@ def grpc_server(*, inner: Inner = "nested", say: bool = True) -> Any:
     async def wrapped_async(handler: Any, details: Any) -> Any:
         return wrapped(await handler, details)
 
-    class ServerInterceptor(grpc.ServerInterceptor, grpc.aio.ServerInterceptor):  # type: ignore[misc]
-        def intercept_service(self, continuation: Any, details: Any) -> Any:
-            handler = continuation(details)
-            return (wrapped_async if isawaitable(handler) else wrapped)(handler, details)
+    def intercept(_: Any, continuation: Any, details: Any) -> Any:
+        handler = continuation(details)
+        return (wrapped_async if isawaitable(handler) else wrapped)(handler, details)
 
-    return ServerInterceptor()
-
-
-def forbid(request: ServedRequest, context: Any) -> None:
-    """Forbid the caller another try, if it was tried again in vain; clients heed it after failures."""
-    if request.says_no():
-        others = [pair for pair in context.trailing_metadata() or () if pair[0] != PUSHBACK]
-        context.set_trailing_metadata((*others, (PUSHBACK, "-1")))
+    kinds = grpc.ServerInterceptor, grpc.aio.ServerInterceptor
+    return type("ServerInterceptor", kinds, {"intercept_service": intercept})()
