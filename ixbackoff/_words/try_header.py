@@ -33,7 +33,7 @@ class Trying(NamedTuple):
         counts = {} if self.number is None else {"n": self.number, "more": self.more}
         members = [f"{key}={min(n, MOST)}" for key, n in counts.items() if n is not None]
         if self.left is not None:
-            left = min(max(self.left, 0.0), float(MOST))
+            left = min(max(self.left, 0.0), MOST + 0.999)
             near = int(left * 1000)  # the product may be rounded
             millis = max(ms for ms in (near - 1, near, near + 1) if ms / 1000 <= left)
             members.append(f"left={millis / 1000:.3f}".rstrip("0").rstrip("."))
