@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from hypothesis import strategies as st
 
 PIECES = (
@@ -18,3 +20,12 @@ texts = st.one_of(
         max_size=5,
     ).map(", ".join),
 )
+
+
+def random_text(chance: Random) -> str:
+    """Make a text of any pieces, or one that is nearly well-formed."""
+    if chance.random() < 0.5:
+        return "".join(chance.choice(PIECES) for _ in range(chance.randint(0, 9)))
+    digits = ("1", "0", "7", "12.5", "999999.999", "0.001", *PIECES[:8])
+    keys = chance.choices(("n", "more", "left", "new"), k=chance.randint(0, 4))
+    return chance.choice((", ", ",", "\t,")).join(f"{key}={chance.choice(digits)}" for key in keys)
