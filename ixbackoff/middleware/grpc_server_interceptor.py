@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from importlib import import_module
 from inspect import isawaitable
@@ -12,7 +12,7 @@ from .._limits.served_requests import Inner, beginning
 from .._words.commands import is_coroutine_function
 from .._words.extras import needed
 from .._words.headers import PUSHBACK
-from .._words.try_header import number, said_by
+from .._words.try_header import MOST, said_by
 
 __tracebackhide__ = True
 
@@ -45,28 +45,31 @@ def grpc_server(*, inner: Inner = "nested", say: bool = True) -> Any:
             return [value for key, value in details.invocation_metadata or () if key == name]
 
         @contextmanager
-        def inside(context: Any) -> Generator[None]:
+        def inside(context: Any) -> Generator[Callable[[], None]]:
             said, left = said_by(values), context.time_remaining()
-            before = number(values("grpc-previous-rpc-attempts"))
-            if said.number is None and before:
-                said = said._replace(number=before + 1)
-            request = begin(details.method, said if left is None else said.within(left))
-            try:
-                with request.inside():
-                    yield
-            finally:
-                request.end()
+            if left is not None and left < MOST:  # a sync one without a deadline has 9e18
+                said = said.within(left)
+            request = begin(details.method, said)
+
+            def forbid() -> None:
                 if request.in_vain and say:
                     given = [one for one in context.trailing_metadata() or () if one[0] != PUSHBACK]
                     context.set_trailing_metadata((*given, (PUSHBACK, "-1")))
+
+            try:
+                with request.inside():
+                    yield forbid
+            finally:
+                request.end()
+                forbid()
 
         def serve(request: Any, context: Any) -> Any:
             with inside(context):
                 return behavior(request, context)
 
         async def serve_async(request: Any, context: Any) -> Any:
-            with inside(context):
-                return await behavior(request, context)
+            with inside(context) as forbid:
+                return await behavior(request, Aborting(context, forbid))
 
         made = serve_async if is_coroutine_function(behavior) else serve
         kinds = handler.request_deserializer, handler.response_serializer
@@ -81,3 +84,17 @@ def grpc_server(*, inner: Inner = "nested", say: bool = True) -> Any:
 
     kinds = grpc.ServerInterceptor, grpc.aio.ServerInterceptor
     return type("ServerInterceptor", kinds, {"intercept_service": intercept})()
+
+
+class Aborting:
+    """A context of `grpc.aio`, whose `abort` sends the metadata before the handler has ended."""
+
+    def __init__(self, context: Any, forbid: Callable[[], None]) -> None:
+        self._context, self._forbid = context, forbid
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    async def abort(self, *args: Any, **kwargs: Any) -> None:
+        self._forbid()
+        await self._context.abort(*args, **kwargs)
