@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from .._limits.deadlines import time_around, time_limit
+from .._limits.deadlines import time_around
 from .._limits.nesting import served
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import guards_of
@@ -19,7 +19,8 @@ __tracebackhide__ = True
 def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:
     """Run the program of a call; `outer` is the run around it, or `called` if there is none."""
     try:
-        return program_of(called, args, kwargs, outer).run(interpreter())
+        within = hurry(called.backoff)
+        return program_of(called, args, kwargs, outer).run(interpreter(), within=within)
     except Exception as failure:
         note_once(failure, called, outer)
         raise
@@ -29,7 +30,8 @@ async def by_program_async(
     called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object
 ) -> Any:
     try:
-        return await program_of(called, args, kwargs, outer).run_async(interpreter_async())
+        program, within = program_of(called, args, kwargs, outer), hurry(called.backoff)
+        return await program.run_async(interpreter_async(), within=within)
     except Exception as failure:
         note_once(failure, called, outer)
         raise
@@ -38,8 +40,8 @@ async def by_program_async(
 def program_of(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:
     command = called.command(args, kwargs)
     if outer is called:
-        return in_time_of_request(called.backoff)._program(command)
-    return in_time_of_request(guarded_once(called.backoff, outer))._once(command)
+        return called.backoff._program(command)
+    return guarded_once(called.backoff, outer)._once(command)
 
 
 def once_in_request(called: Called) -> object:
@@ -50,16 +52,12 @@ def once_in_request(called: Called) -> object:
     return request
 
 
-def in_hurry() -> bool:
-    """Return whether the caller of the request here waits for a limited time."""
+def hurry(backoff: Any) -> float | None:
+    """Return the seconds that the caller of the request here waits, unless `within` is given."""
     left = time_around()
-    return left is not None and left.foreign
-
-
-def in_time_of_request(backoff: Any) -> Any:
-    if backoff._settings.within is None and in_hurry():
-        return backoff.replace(within=time_limit())
-    return backoff
+    if left is None or not left.foreign or backoff._settings.within is not None:
+        return None
+    return left.seconds
 
 
 def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:
