@@ -43,7 +43,7 @@ CASES: Mapping[str, Mapping[str, float]] = {
     "the database hangs, and each request has a timeout of 0.5 s": {"hang": 3.0, "patience": 0.5},
 }
 USUAL = {"p": 0.0, "hang": 0.0, "fan": 1, "patience": 30.0, "status": 503, "post": 0}
-BEFORE, DOWN, AFTER, RATE = 2, 10, 3, 4  # seconds, and users a second
+BEFORE, DOWN, AFTER, RATE = 2, 10, 3, 2  # seconds, and users a second
 OUTAGES = ("none", "answer", "answer, time", "mark, once", "mark, last", "finagle", "stretched")
 
 
@@ -195,7 +195,7 @@ async def lines(used: Services, runs: int) -> Any:
         for way in list(WAYS)[:-1]:
             fewer = 4 if "hang" in case else max(4, runs // 8) if case["p"] == 1.0 else runs
             yield str(await used.measured(way, case, fewer))
-    yield f"the database is down for {DOWN} s, {RATE} users a second"
+    yield f"the database is down for {DOWN} s, with {RATE} users a second"
     yield f"{'way':13}{'succeed':>9}{'in outage':>11}{'database':>10}{'peak':>10}"
     for way in OUTAGES:
         yield str(await outage(used, way))

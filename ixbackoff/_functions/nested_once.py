@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 from .._limits.deadlines import time_around
@@ -10,6 +9,7 @@ from .._limits.nesting import served
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import guards_of
 from .._words.commands import Stream
+from .._words.reasons import add_note
 from .answering import interpreter, interpreter_async
 from .called import Called
 
@@ -83,9 +83,6 @@ def guarded_once(backoff: Any, outer: object) -> Any:
 
 def note_once(failure: Exception, inner: Called, outer: object) -> None:
     """Add a note, which the outer run does not remove: the nested call was tried once."""
-    if outer is inner:
-        return
-    note = f"{inner.name} was tried once, because it was called inside {outer}"
-    with suppress(Exception):  # some exceptions take no note
-        if note not in getattr(failure, "__notes__", ()):
-            failure.add_note(note)
+    if outer is not inner:
+        once = f"{inner.name} was tried once, because it was called inside "
+        add_note(failure, once + str(outer), once)

@@ -7,14 +7,11 @@ from _thread import _local  # threading's own; threading itself costs 5 ms to im
 from collections.abc import Callable
 from contextvars import ContextVar
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from .._words.commands import Misuse
 from .._words.places import StateList, placed
 from .eventloop import running
-
-if TYPE_CHECKING:
-    from .served_requests import ServedRequest
 
 __tracebackhide__ = True
 
@@ -56,11 +53,11 @@ OVER: Mark = [None, 0]  # a mark of no run
 
 RUNNING = placed("RUNNING", ContextVar[Mark]("ixbackoff_running", default=OVER))
 
-SERVED: ContextVar[ServedRequest | None] = ContextVar("ixbackoff_served", default=None)
+SERVED: ContextVar[Any] = ContextVar("ixbackoff_served", default=None)
 
 
-def served() -> ServedRequest | None:
-    """Return the request that this code answers, by a middleware; `None` once it is answered."""
+def served() -> Any:
+    """Return the `ServedRequest` that this code is part of, `None` if there is none."""
     request = SERVED.get()
     return None if request is None or request.over else request
 

@@ -54,9 +54,8 @@ class ServedRequest:
 
     def tries_once(self, nested_once: bool) -> bool:
         number, more, _ = self.trying
-        return number is not None and (
-            more != 0 if self._inner == "last" else nested_once or self._inner == "once"
-        )
+        once = more != 0 if self._inner == "last" else nested_once or self._inner == "once"
+        return once and number is not None
 
     def hear(self, failure: object, again: bool = False) -> None:
         """Take the failure of a run, which tried `again` or not."""
@@ -91,17 +90,3 @@ def hear_answer(status: int, headers: Any) -> None:
     request = served()
     if request is not None and status >= 400:
         request.hear_headers(headers)
-
-
-@contextmanager
-def apart() -> Generator[None]:
-    """Begin work in this block that is not part of the request: it has all tries, and its own time.
-
-    It is for tasks that continue after the answer, and for what other requests share.
-
-    >>> from ixbackoff.middleware import apart
-    >>> with apart():
-    ...     pass  # asyncio.create_task(reload()), or cache.load()
-    """
-    with assigned(SERVED, None), assigned(LEFT, None):
-        yield

@@ -7,18 +7,15 @@ on waiting. It can only make a service do less, so a stranger may send it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterable
+from typing import NamedTuple
 
 HEADER = "ixbackoff-try"
 LONGEST = 128  # characters that are read
 MOST = 999_999  # tries or seconds
 MEMBER = re.compile(r"(?:n|more)=[0-9]{1,6}|left=[0-9]{1,6}(?:\.[0-9]{1,3})?", re.ASCII)
 NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
-PROXY_TRIED, PROXY_LEFT = "x-envoy-attempt-count", "x-envoy-expected-rq-timeout-ms"
-
-Values: TypeAlias = Callable[[str], Sequence[object]]
-"""A function from the lowercase name of a header to its values in a request."""
+NAMES = HEADER, "x-envoy-attempt-count", "x-envoy-expected-rq-timeout-ms"
 
 
 class Trying(NamedTuple):
@@ -63,20 +60,17 @@ def read(text: str) -> Trying:
     return Trying(number, more, left) if number else Trying()
 
 
-def said_by(values: Values, proxies: bool = False) -> Trying:
+def said_by(headers: Iterable[tuple[str, object]], proxies: bool = False) -> Trying:
     """Return what the headers of a request say, those of Envoy included if `proxies`.
 
     Two headers of one name say nothing: one may be the client's, the other a proxy's.
     """
-    texts = values(HEADER)
-    said = read(str(texts[0])) if len(texts) == 1 else Trying()
-    if not proxies:
-        return said
-    tried, millis = number(values(PROXY_TRIED)), number(values(PROXY_LEFT))
-    if said.number is None and tried is not None and tried > 1:  # Istio sends 1 with each request
-        said = said._replace(number=tried)
-    return said if millis is None else said.within(millis / 1000)
-
-
-def number(texts: Sequence[object]) -> int | None:
-    return int(str(texts[0])) if len(texts) == 1 and NUMBER.fullmatch(str(texts[0])) else None
+    texts: dict[str, str] = {}
+    for name, value in headers:
+        if name in NAMES:
+            texts[name] = "two" if name in texts else str(value)
+    said = read(texts.get(HEADER, ""))
+    tried, millis = (texts.get(name, "") if proxies else "" for name in NAMES[1:])
+    if said.number is None and NUMBER.fullmatch(tried) and int(tried) > 1:  # Istio always sends 1
+        said = said._replace(number=int(tried))
+    return said.within(int(millis) / 1000) if NUMBER.fullmatch(millis) else said

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import partial
 from importlib import import_module
 from inspect import isawaitable
@@ -40,26 +40,25 @@ def trying() -> Trying:
     return (Trying() if request is None else request.trying)._replace(left=left)
 
 
-class Marker:
-    def __init__(self, hosts: Collection[str], again: bool) -> None:
-        if isinstance(hosts, str) or not hosts:
-            raise Misuse(
-                f'hosts={hosts!r}: give the names of hosts, such as {{"orders.internal"}}.'
-            )
-        self._hosts, self._again = {host.lower() for host in hosts}, again
+def marking(hosts: Collection[str], again: bool) -> Callable[..., None]:
+    """Return what sets the header of a request, or removes it: a redirect may have copied it."""
+    if isinstance(hosts, str) or not hosts:
+        raise Misuse(f'hosts={hosts!r}: give the names of hosts, such as {{"orders.internal"}}.')
+    names = {host.lower() for host in hosts}
 
-    def mark(self, headers: Any, method: Any, host: str | None, patience: object = None) -> None:
-        """Set the header of a request, or remove it: a redirect may have copied it."""
-        headers.pop(HEADER, None)
-        if (host or "").lower() not in self._hosts:
+    def mark(request: Any, patience: object = None) -> None:
+        request.headers.pop(HEADER, None)
+        if urlsplit(str(request.url)).hostname not in names:
             return
         said = trying()
         if isinstance(patience, int | float):
             said = said.within(patience)
-        if not (self._again and sent_request(method, headers).repeatable):
+        if not (again and sent_request(request.method, request.headers).repeatable):
             said = Trying(left=said.left)
         if text := str(said):
-            headers[HEADER] = text
+            request.headers[HEADER] = text
+
+    return mark
 
 
 def httpx(client: C, hosts: Collection[str], *, again: bool = True) -> C:
@@ -80,17 +79,16 @@ def httpx(client: C, hosts: Collection[str], *, again: bool = True) -> C:
     Raises:
         Misuse: `hosts` is empty, or a single `str`.
     """
-    marker, hooks = Marker(hosts, again), getattr(client, "event_hooks", {})
+    mark, hooks = marking(hosts, again), getattr(client, "event_hooks", {})
 
     async def nothing() -> None: ...
 
     end: Any = nothing if hasattr(client, "aclose") else bool
 
-    def mark(request: Any) -> Any:
+    def ask(request: Any) -> Any:
         def each_try() -> None:
             timeouts: dict[str, object] = request.extensions.get("timeout") or {}
-            host, patience = request.url.host, timeouts.get("read")
-            marker.mark(request.headers, request.method, host, patience)
+            mark(request, timeouts.get("read"))
 
         each_try()
         request.extensions = {**request.extensions, MARK: each_try}
@@ -100,7 +98,7 @@ def httpx(client: C, hosts: Collection[str], *, again: bool = True) -> C:
         hear_answer(answer.status_code, answer.headers)
         return end()
 
-    hooks["request"].append(mark)
+    hooks["request"].append(ask)
     hooks["response"].append(hear)
     return client
 
@@ -112,13 +110,12 @@ def requests(session: Session, hosts: Collection[str], *, again: bool = True) ->
     >>> from ixbackoff.clients import marks
     >>> session = marks.requests(requests.Session(), {"orders.internal"})
     """
-    marker, send = Marker(hosts, again), session.send
+    mark, send = marking(hosts, again), session.send
 
-    def marked(request: Any, **options: Any) -> Any:
-        host, patience = urlsplit(request.url or "").hostname, seconds_of(options.get("timeout"))[1]
-        mark = partial(marker.mark, request.headers, request.method, host, patience)
-        mark()  # a session sends redirects by `send`, too
-        setattr(request, MARK, mark)
+    def marked(request: Any, **options: Any) -> Any:  # also called for each redirect
+        each_try = partial(mark, request, seconds_of(options.get("timeout"))[1])
+        each_try()
+        setattr(request, MARK, each_try)
         answer = send(request, **options)
         hear_answer(answer.status_code, answer.headers)
         return answer
@@ -135,10 +132,10 @@ def aiohttp(hosts: Collection[str], *, again: bool = True) -> ClientMiddlewareTy
     >>> from ixbackoff.clients import marks
     >>> options = {"middlewares": [marks.aiohttp({"orders.internal"})]}  # of a ClientSession
     """
-    marker = Marker(hosts, again)
+    mark = marking(hosts, again)
 
     async def send(request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
-        marker.mark(request.headers, request.method, request.url.host)
+        mark(request)
         answer = await handler(request)
         hear_answer(answer.status, answer.headers)
         return answer

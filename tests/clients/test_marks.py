@@ -13,7 +13,7 @@ from ixbackoff._words.try_header import Trying, read
 from ixbackoff.clients import marks
 from ixbackoff.testing.web import Origin, Redirect, Status
 
-from ..support.clients.marking import SENDING, Send
+from ..support.clients.marking import SENDING, Send, Sent
 
 patiently = backoff(N3, schedule=Constant(0.001))
 HERE = {"127.0.0.1"}
@@ -54,7 +54,8 @@ def test_only_requests_that_are_repeated_have_a_number(send: Send) -> None:
     with Origin({}, {"/page": repeat(Status(200))}) as origin:
         url, bounded = f"{origin.url}/page", patiently.replace(within=9)
         keyed = {"Idempotency-Key": "5"}
-        sent = [("POST", url, {}), ("POST", url, keyed), ("PATCH", url, {}), ("PUT", url, {})]
+        plain: list[Sent] = [("PATCH", url, {}), ("PUT", url, {})]
+        sent: list[Sent] = [("POST", url, {}), ("POST", url, keyed), *plain]
         send(sent, HERE, bounded)
         found = [read(request.headers["ixbackoff-try"]) for request in origin.requests]
     assert [one.number for one in found] == [None, 1, None, 1]
@@ -73,7 +74,7 @@ def test_without_again_only_the_time_is_said(send: Send) -> None:
 def test_a_host_that_is_not_named_gets_none(send: Send, hosts: set[str]) -> None:
     with Origin(PAGES) as origin:
         own = {"ixbackoff-try": "n=1"}  # not even this one
-        sent: list[Any] = [("GET", f"{origin.url}/page", {}), ("GET", f"{origin.url}/page", own)]
+        sent: list[Sent] = [("GET", f"{origin.url}/page", {}), ("GET", f"{origin.url}/page", own)]
         send(sent, hosts, patiently.replace(within=9))
         assert [request.headers.get("ixbackoff-try") for request in origin.requests] == [None] * 2
 
@@ -85,7 +86,7 @@ def test_a_redirect_to_another_host_bears_none(send: Send, inside: bool) -> None
         away = other.url.replace("127.0.0.1", "localhost")
         origin.script("/away", [Redirect(f"{away}/page")])
         origin.script("/near", [Redirect(f"{origin.url}/page")])
-        sent = [("GET", f"{origin.url}/away", {}), ("GET", f"{origin.url}/near", {})]
+        sent: list[Sent] = [("GET", f"{origin.url}/{path}", {}) for path in ("away", "near")]
         send(sent, HERE, **tries)
         assert said(origin) == ["n=1, more=3"] * 3
         assert said(other) == [None]
@@ -135,6 +136,7 @@ def test_a_no_is_passed_up_where_nothing_retries(send: Send) -> None:
 
 @pytest.mark.parametrize("hosts", ["orders.internal", [], set()], ids=repr)
 def test_the_hosts_are_checked(hosts: Any) -> None:
-    for make in lambda: marks.aiohttp(hosts), lambda: marks.httpx(object(), hosts):
-        with pytest.raises(Misuse, match="give the names of hosts"):
-            make()
+    with pytest.raises(Misuse, match="give the names of hosts"):
+        marks.aiohttp(hosts)
+    with pytest.raises(Misuse, match="give the names of hosts"):
+        marks.httpx(object(), hosts)

@@ -204,7 +204,7 @@ def test_no_time_left_and_nothing_is_called() -> None:
     async def work() -> None:
         for nested in "once", "refused":
             try:
-                often.replace(nested=nested)(counted_plainly)(called)  # type: ignore[arg-type]
+                often.replace(nested=nested)(counted_plainly)(called)
             except DeadlineExceeded as failure:
                 failures.append(failure)
 

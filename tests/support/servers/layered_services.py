@@ -25,7 +25,7 @@ class InProcess(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         context = EMPTY.copy()
         work = self._inner.handle_async_request(request)
-        return await asyncio.create_task(work, context=context)  # type: ignore[arg-type]
+        return await asyncio.create_task(work, context=context)
 
 
 async def answer(send: Any, status: int, headers: Any = ()) -> None:
