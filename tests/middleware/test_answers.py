@@ -173,6 +173,13 @@ def test_a_note_says_why_there_was_one_try() -> None:
     assert any(note.endswith(where) for note in failure.__notes__)
 
 
+def test_notes_of_strangers_do_not_pile_up() -> None:
+    failure = NotReady()  # as a cache may raise it, to all who ask
+    for number in range(1, 9):
+        asked(failing(failure), given={"ixbackoff-try": f"n={number}"})
+    assert len(failure.__notes__) == 2
+
+
 def test_a_mark_leaves_no_trace_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "ixbackoff"):
         asked(failing(NotReady()), given=MARK)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -12,6 +13,7 @@ import httpx
 import pytest
 
 from ixbackoff import NotReady, time_limit
+from ixbackoff._limits.nesting import served
 from ixbackoff.middleware import asgi, wsgi
 
 from ..support.servers.asgi_work import DONE, TRIES, app, between, fails
@@ -80,6 +82,82 @@ def test_a_web_socket_is_not_one_try(url: str) -> None:
     with done() as tries:
         assert asyncio.run(talk()) == "done"
     assert tries == [None] * 4
+
+
+def test_pipelined_requests_are_apart(url: str) -> None:
+    """A server may begin the second request while it sends the end of the first answer."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    get = b"GET /in_task HTTP/1.1\r\nHost: here\r\n"
+    mark = b"ixbackoff-try: n=1, left=5\r\n"
+    with socket.create_connection((host, int(port))) as connection, done() as tries:
+        connection.sendall(get + mark + b"\r\n" + get + b"Connection: close\r\n\r\n")
+        while connection.recv(65536):
+            pass
+    assert len(tries) == 5
+    assert tries[1:] == [None] * 4
+
+
+def test_a_request_that_begins_in_the_last_send_of_another_is_apart() -> None:
+    limits: list[float | None] = []
+
+    async def inner(_: Any, __: Any, send: Any) -> None:
+        limits.append(time_limit())
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body"})
+
+    serve = asgi(inner)
+
+    async def answered(header: bytes, then: Any) -> None:
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.body" and then is not None:
+                await asyncio.create_task(then)
+
+        headers = [(b"ixbackoff-try", header)] if header else []
+        scope = {"type": "http", "method": "GET", "path": "/", "headers": headers}
+        await serve(scope, None, send)
+
+    asyncio.run(answered(b"left=1", answered(b"left=9", answered(b"", None))))
+    assert limits[0] is not None
+    assert limits[1] is not None
+    assert limits[0] <= 1 < 8 < limits[1]
+    assert limits[2] is None
+
+
+@pytest.mark.parametrize("fails_in", ["call", "body"])
+def test_a_wsgi_application_that_fails_ends_its_request(fails_in: str) -> None:
+    requests: list[Any] = []
+
+    def body() -> Generator[bytes]:
+        requests.append(served())
+        yield b"one"
+        raise NotReady
+
+    def app(*_: Any) -> Any:
+        requests.append(served())
+        if fails_in == "call":
+            raise NotReady
+        return body()
+
+    serve: Any = wsgi(app)
+    with pytest.raises(NotReady):
+        list(serve({"REQUEST_METHOD": "GET", "HTTP_IXBACKOFF_TRY": "left=5"}, print))
+    assert requests[0].over
+    assert served() is None
+
+
+def test_a_body_that_is_not_read_is_closed() -> None:
+    closed: list[bool] = []
+
+    class Parts:
+        def __iter__(self) -> Iterator[bytes]:
+            return iter([b"one"])
+
+        def close(self) -> None:
+            closed.append(served() is None)
+
+    serve: Any = wsgi(lambda *_: Parts())  # type: ignore[arg-type,return-value]
+    serve({"REQUEST_METHOD": "HEAD"}, print).close()
+    assert closed == [True]
 
 
 def work(environ: dict[str, Any], start: Callable[..., object]) -> Any:
