@@ -215,6 +215,12 @@ def test_no_time_left_and_nothing_is_called() -> None:
             except DeadlineExceeded as failure:
                 failures.append(failure)
 
+    def block() -> None:
+        for one in often:
+            with one:
+                called.append(1)
+
+    asked(block, given={"ixbackoff-try": "left=0"})
     asked(work, given={"ixbackoff-try": "n=1, left=0"})
     asked(work, given={"ixbackoff-try": "left=0"})
     assert len(failures) == 4

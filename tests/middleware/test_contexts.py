@@ -123,6 +123,32 @@ def test_a_request_that_begins_in_the_last_send_of_another_is_apart() -> None:
     assert limits[2] is None
 
 
+def test_an_application_that_fails_ends_its_request() -> None:
+    requests: list[Any] = []
+
+    async def inner(*_: Any) -> None:
+        requests.append(served())
+        raise NotReady
+
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
+    with pytest.raises(NotReady):
+        asyncio.run(asgi(inner)(scope, None, None))  # type: ignore[arg-type]
+    assert requests[0].over
+
+
+def test_a_wsgi_answer_replaces_what_the_application_says() -> None:
+    def app(_: Any, start: Any) -> Any:
+        with suppress(NotReady):
+            fails()
+        start("503 Down", [("X-Should-Retry", "true"), ("a", "b")])
+        return []
+
+    started: list[Any] = []
+    serve: Any = wsgi(app)
+    serve({"REQUEST_METHOD": "GET"}, lambda *given: started.append(given))
+    assert started == [("503 Down", [("a", "b"), ("x-should-retry", "false")])]
+
+
 @pytest.mark.parametrize("fails_in", ["call", "body"])
 def test_a_wsgi_application_that_fails_ends_its_request(fails_in: str) -> None:
     requests: list[Any] = []

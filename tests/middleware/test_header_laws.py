@@ -82,6 +82,12 @@ def test_it_is_read_as_it_is_written_and_never_rounded_up(said: Trying) -> None:
     assert (once.number is None) == (said.number is None)
 
 
+@given(st.integers(0, 999_999_999))
+def test_milliseconds_are_kept(millis: int) -> None:
+    """Products of floats are rounded: 1.001 * 1000 is less than 1001."""
+    assert read(str(Trying(left=millis / 1000))).left == millis / 1000
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
