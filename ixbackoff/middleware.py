@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from importlib import import_module
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from ._limits.deadlines import LEFT
 from ._limits.interrupts import assigned
@@ -23,20 +23,14 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 __all__ = ["asgi", "wsgi", "grpc_server", "apart"]
 
+App: TypeAlias = Callable[..., Awaitable[None]]
 
-def asgi(
-    app: Callable[..., Awaitable[None]],
-    *,
-    inner: Inner = "nested",
-    proxies: bool = False,
-    say: bool = True,
-) -> Callable[..., Awaitable[None]]:
+
+def asgi(app: App, *, inner: Inner = "nested", proxies: bool = False, say: bool = True) -> App:
     """Wrap an ASGI application, so that it heeds what its callers retry, and how long they wait.
 
     >>> from ixbackoff.middleware import asgi
-    >>> async def app(scope, receive, send):
-    ...     await send({"type": "http.response.start", "status": 204, "headers": []})
-    ...     await send({"type": "http.response.body"})
+    >>> async def app(scope, receive, send): ...
     >>> app = asgi(app, inner="last")  # in FastAPI: app.add_middleware(asgi, inner="last")
 
     Args:
@@ -85,10 +79,7 @@ def wsgi(
     """Wrap a WSGI application, as `asgi` does with the same arguments.
 
     >>> from ixbackoff.middleware import wsgi
-    >>> def app(environ, start_response):
-    ...     start_response("204 No Content", [])
-    ...     return []
-    >>> app = wsgi(app, inner="last")
+    >>> app = wsgi(lambda environ, start_response: [], inner="last")
     """
     begin = beginning(inner, proxies)
 
@@ -126,11 +117,10 @@ class Body:
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> bytes:
+    def __next__(self) -> Any:
         try:
             with self._request.inside():
-                part: bytes = next(self._parts)
-                return part
+                return next(self._parts)
         except BaseException:  # StopIteration, too
             self._request.end()
             raise
