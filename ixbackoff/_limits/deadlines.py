@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from math import inf
@@ -25,27 +25,18 @@ __tracebackhide__ = True
 
 
 class Limit:
-    """A time limit on a part of a run: on the whole run, or on one attempt.
-
-    Attributes:
-        deadline: the time at which the part has to end, on the clock of the interpreter.
-        over: whether the part was interrupted at its deadline.
-        ending: whether the part was interrupted (by a limit, a cancellation or Ctrl-C) and is
-            cleaning up.
-        where: the text for the message that names the command at the deadline.
-        refused: the time at which the next command was refused, if no command was running.
-        foreign: whether the limit is what the caller of a service has left.
-        cause: the failure of the running command, if one was running.
-    """
+    """A time limit on a part of a run: on the whole run, or on one attempt."""
 
     # Class attributes: most limits change none of them.
-    over = ending = foreign = False
-    where = ""
-    refused: float | None = None
-    cause: Exception | None = None
+    over = False  # whether the part was interrupted at its deadline
+    ending = False  # whether the part was interrupted, also by Ctrl-C and such, and is cleaning up
+    foreign = False  # whether it is what the caller of a service has left
+    where = ""  # the text for the message that names the command at the deadline
+    refused: float | None = None  # when the next command was refused, if no command was running
+    cause: Exception | None = None  # the failure of the running command, if one was running
 
     def __init__(self, now: float, seconds: float, whole: bool) -> None:
-        self.deadline = now + seconds
+        self.deadline = now + seconds  # on the clock of the interpreter
         self.seconds = seconds
         self.whole = whole
 
@@ -86,26 +77,17 @@ class Expired(BaseException):
 
 
 class Left:
-    """The time left for a command of a run, and for the runs that this command starts.
-
-    Attributes:
-        until: the deadline on `clock`; `None` in virtual time, or if the command is `Together`.
-        foreign: whether it is what the caller of a service has left.
-        over: whether the handler of the command has ended.
-        late: the note of the last wait that would have ended too late; empty if none.
-    """
+    """The time left for a command of a run, and for the runs that this command starts."""
 
     __slots__ = ("_clock", "_seconds", "foreign", "late", "over", "until")
 
-    def __init__(
-        self,
-        seconds: float,
-        until: float | None = None,
-        clock: Callable[[], float] = monotonic,
-        foreign: bool = False,
-    ) -> None:
-        self._seconds, self.until, self._clock = seconds, until, clock
-        self.over, self.late, self.foreign = False, "", foreign
+    def __init__(self, seconds: float, until: float | None = None, clock: Any = monotonic) -> None:
+        self._seconds, self._clock = seconds, clock
+        self.foreign = False  # whether it is what the caller of a service has left
+        # until: the deadline on `clock`; `None` in virtual time, or if the command is `Together`
+        self.until = until
+        self.over = False  # whether the handler of the command has ended
+        self.late = ""  # the note of the last wait that would have ended too late
 
     @property
     def seconds(self) -> float:
@@ -205,7 +187,7 @@ def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
 def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     """Issue `command` before the first deadline; its handler finds the seconds in `LEFT`."""
     _, trio = running()
-    clock: Callable[[], float] = monotonic if trio is None else trio.current_time
+    clock: Any = monotonic if trio is None else trio.lowlevel.current_clock().current_time
     earlier = clock()
     now: float = yield CLOCK
     real = earlier <= now <= clock()
@@ -217,7 +199,8 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     # Each branch of `Together` counts its time from its own start. With the deadline of the whole,
     # a branch could reach it a moment before the whole does, and its cleanup would be cancelled.
     counts = real and command.__class__ is not Together
-    current = Left(left, now + left if counts else None, clock, foreign)
+    current = Left(left, now + left if counts else None, clock)
+    current.foreign = foreign
     try:
         LEFT.set(current)
         return (yield command)

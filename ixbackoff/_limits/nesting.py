@@ -63,19 +63,14 @@ def served() -> Any:
 
 
 class ThreadState:
-    """The runs of one thread.
-
-    Attributes:
-        mark: the mark of its newest sync run.
-        awaits: whether an async run may be active.
-        notifying: true while it calls an observer or simulates: what it runs is not observed.
-    """
+    """The runs of one thread."""
 
     __slots__ = ("awaits", "mark", "notifying")
 
     def __init__(self) -> None:
-        self.mark: Mark = OVER
-        self.awaits = self.notifying = False
+        self.mark: Mark = OVER  # of its newest sync run
+        self.awaits = False  # whether an async run may be active
+        self.notifying = False  # true in an observer or a simulation: its runs are not observed
 
 
 HERE = placed("HERE", _local())
@@ -135,7 +130,7 @@ def may_be_inside() -> bool:
 
 
 def check_alone(inner: object, once: bool = False) -> object:
-    """Return the run around `inner`, which then gets a single try; `None` if there is no such run.
+    """Return the run around `inner`, which then gets a single try; `None` without an outer run.
 
     Raise `Misuse` if neither has a setting that allows that, or if `once` is false.
     """
@@ -211,9 +206,9 @@ def tries_so_far() -> int:
     >>> from ixbackoff.testing import Virtual, answers, computed
     >>> def number(command: Log) -> None:
     ...     print(tries_so_far())
-    >>> world = Virtual(Log.handled_by(answers(computed(number), NotReady(), computed(number))))
+    >>> world = Virtual(Log.handled_by(answers(NotReady(), computed(number))))
     >>> at(N2).retry(Log("try")).run(world.interpreter)
-    0
+    1
     """
     program, retries, *_ = RUNNING.get()
     return 0 if program is None else retries

@@ -22,20 +22,17 @@ Inner: TypeAlias = Literal["nested", "once", "last"]
 
 
 class ServedRequest:
-    """A request until its answer is given to the server: what runs after that is not part of it.
+    """A request until its answer is given to the server: what runs after that is not part of it."""
 
-    Attributes:
-        trying: the try of the caller.
-        in_vain: whether something was tried again for it in vain, or must not be tried again.
-    """
-
-    in_vain = over = False
+    in_vain = False  # whether something was tried again in vain, or must not be tried again
+    over = False
 
     def __init__(self, inner: Inner, proxies: bool, shown: object, trying: Trying) -> None:
         around, self._left = time_around(), LEFT.get()
         if trying.left is not None:
             left = trying.left if around is None else min(trying.left, around.seconds)
-            self._left = Left(left, monotonic() + left, foreign=True)
+            self._left = Left(left, monotonic() + left)
+            self._left.foreign = True
         self._inner, self._proxies, self._shown, self.trying = inner, proxies, shown, trying
 
     def __str__(self) -> str:

@@ -486,25 +486,18 @@ def waited(
         if wait is None:  # a test reduces every ladder to one try
             run.not_waited = failure
         else:
-            yield from paused(run, wait)
+            try:
+                yield wait
+            except BaseException as error:  # no step recovers from an exception of a wait
+                run.not_waited = error
+                raise
             wait = None
+            run.end_wait()
         if failure is not None:
             raise failure
         return value
     finally:
         failure = wait = None
-
-
-def paused(run: ProgramRun, wait: Delay | None) -> Task:
-    """Issue a wait; no step recovers from an exception of it."""
-    try:
-        yield wait
-    except BaseException as error:
-        run.not_waited = error
-        raise
-    finally:
-        wait = None
-    run.end_wait()
 
 
 def retried(
@@ -543,7 +536,7 @@ def retried(
             if wait is None:
                 raise failure
             failure = None  # or its frames would live until the next failure
-            try:  # as `paused`, in place
+            try:
                 yield wait
             except BaseException as error:
                 run.not_waited = error
@@ -620,9 +613,10 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
     if isinstance(place, ProgramRun):
         place.expired, place.reason = None, "no time left"
     try:
-        raise limit.exceeded(outcome) from cause or without_expired(outcome)
+        raised = None if isinstance(outcome, Expired) else outcome
+        raise limit.exceeded(outcome) from cause or raised
     finally:  # break the cycle of exception, traceback and this frame
-        outcome = cause = None
+        outcome = cause = raised = None
 
 
 def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
@@ -721,7 +715,7 @@ def reserved(effect: Any, reserve: Reserve, inside: InAttempt) -> Task:
                 raise too_late(now + seconds, now, until)
             line = in_line(seconds)
             yield line
-    except (Exception, Expired) as error:  # a journal has it in place of the unrecorded command
+    except (Exception, Expired) as error:  # journals record it instead of the `Reserve`
         if replays and not isinstance(error, Misuse):
             yield Refused(error.limit.exceeded(None) if isinstance(error, Expired) else error)
         raise
@@ -733,8 +727,3 @@ def reserved(effect: Any, reserve: Reserve, inside: InAttempt) -> Task:
 
 PASSING: Mapping[type, Any] = {CircuitBreaker: guarded, Reserve: reserved}
 """The way through a guard; it is `through` for all other classes."""
-
-
-def without_expired(outcome: BaseException | None) -> BaseException | None:
-    """Return the failure that an interrupted part itself raised; `None` for an `Expired`."""
-    return None if isinstance(outcome, Expired) else outcome

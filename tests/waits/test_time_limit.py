@@ -62,3 +62,11 @@ def test_it_is_shorter_the_second_time_in_a_plain_function() -> None:
 
     asked()
     assert limits[1] <= limits[0] - 0.009 < 5
+
+
+def test_a_thread_of_trio_can_ask_for_it() -> None:
+    @backoff(N0, within=5)
+    async def asked() -> float:
+        return await trio.to_thread.run_sync(time_limit, 60)
+
+    assert 4 < trio.run(asked) <= 5
