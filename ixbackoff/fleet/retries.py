@@ -93,7 +93,7 @@ class RunLog:
     def end(
         self, failure: BaseException | None, chosen: Predicate | None, refusal: Refusal | None
     ) -> None:
-        """Note tries and waits on a last failure; `chosen`, if given, decided against a retry."""
+        """Note tries and waits on a last failure, and why no try follows if a rung is left."""
         if failure is None:
             return
         reason: Reason = "gave up"
