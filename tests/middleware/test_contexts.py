@@ -181,7 +181,7 @@ def test_a_body_that_is_not_read_is_closed() -> None:
         def close(self) -> None:
             closed.append(served() is None)
 
-    serve: Any = wsgi(lambda *_: Parts())  # type: ignore[arg-type,return-value]
+    serve: Any = wsgi(lambda *_: Parts())
     serve({"REQUEST_METHOD": "HEAD"}, print).close()
     assert closed == [True]
 
