@@ -184,7 +184,7 @@ class CircuitBreaker:
         if isinstance(failure, CircuitOpen) and failure._refused_by == id(self):
             raise guarded_twice() from failure
         if isinstance(failure, Expired):
-            return True if failure.limit.refused is None else None
+            return True if failure.limit.blames else None
         if not isinstance(failure, Exception) or isinstance(failure, SILENT):
             return None
         return bool(self._chosen(failure))
