@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from .._words.headers import is_forbidden, retry_after
-from .._words.verdicts import Judge, Verdict
+from .._words.verdicts import Verdict
 from .judging import name_of, permanent
 from .reaching import unreachable
 from .socket import CUT_OFF
@@ -163,25 +163,25 @@ Judging: TypeAlias = Callable[[Any, Sequence[SentRequest]], Verdict]
 """A function that judges a failure, given the requests that it belongs to, the first one first."""
 
 
-def nearest(
-    failure: Any, table: Mapping[str, Judging], packages: Collection[str]
-) -> Judging | None:
-    """Return the function that judges the nearest base class of a failure in the table."""
-    for base in failure.__class__.__mro__:
-        if base.__module__.partition(".")[0] in packages and base.__name__ in table:
-            return table[base.__name__]
-    return None
-
-
 def judge_by(
     table: Mapping[str, Judging],
     packages: Collection[str],
     requests_of: Callable[[Any], Sequence[SentRequest]] = lambda _: (),
-) -> Judge:
-    """Return a judge that looks failures of `packages` up by the names of their classes."""
+    others: Judging = never,
+) -> Callable[..., Verdict]:
+    """Return a judge of failures of `packages`, by the nearest base class in `table`.
 
-    def judge(failure: Exception) -> Verdict:
-        judging = nearest(failure, table, packages)
-        return judging(failure, requests_of(failure)) if judging else permanent(failure)
+    `others` judges the failures without one. The judge takes a failure, and the requests that it
+    belongs to, if they are known.
+    """
+
+    def judge(failure: Exception, asked: Sequence[SentRequest] | None = None) -> Verdict:
+        bases = (
+            base.__name__
+            for base in failure.__class__.__mro__
+            if base.__module__.partition(".")[0] in packages
+        )
+        judging = next((table[name] for name in bases if name in table), others)
+        return judging(failure, requests_of(failure) if asked is None else asked)
 
     return judge
