@@ -274,10 +274,10 @@ def judge_in(module: str) -> Judge:
 
 
 def judge_by_shape(kind: type[Exception]) -> Judge:
-    """Return the judge of a class that is not listed: a bug, or a failure of some other library."""
+    """Return the judge of a class of Python or of ixbackoff, or else of an unknown library."""
     package = str(kind.__module__).partition(".")[0]
-    listed = package in sys.stdlib_module_names or package == "ixbackoff"
-    if listed and not (package == "builtins" and issubclass(kind, OSError)):
+    ours = package in sys.stdlib_module_names or package == "ixbackoff"
+    if ours and not (package == "builtins" and issubclass(kind, OSError)):
         return never_transient
     return judge_in("shapes")
 
