@@ -31,7 +31,7 @@ PROXY_STATUS = re.compile(r"^(?:Tunnel connection failed: )?([1-5][0-9]{2})\b")
 
 
 class SentRequest(NamedTuple):
-    """A request that failed. `keyed`: not idempotent, but with the header `Idempotency-Key`."""
+    """A request of a failure. `keyed`: not idempotent, but with the header `Idempotency-Key`."""
 
     method: str
     keyed: bool = False
@@ -101,7 +101,7 @@ def answered(
 
 
 def is_forbidden(headers: Mapping[str, str]) -> bool:
-    """Return whether a service forbids another try, as models' services and Finagle's do."""
+    """Return whether a service forbids another try, as those of language models and Finagle do."""
     return headers.get("x-should-retry") == "false" or NACK in headers
 
 
