@@ -29,7 +29,7 @@ PROXIES = OVERLOADED, "x-envoy-ratelimited"
 
 
 def is_forbidden(headers: Mapping[str, str]) -> bool:
-    """Return whether a service forbids another try, as models' services and Finagle's do."""
+    """Return whether a service forbids another try, as those of language models and Finagle do."""
     return headers.get(ANSWER) == "false" or NACK in headers
 
 
