@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -45,14 +46,11 @@ class Answering(Service):
 class _Answering(Forwarding):
     def __init__(self, model: Answering, events: Events) -> None:
         super().__init__(model.service.begin(events))
-        self.handlers = model.handlers
-        self.known: dict[type, Handler | None] = {}
+        self.handler_of = cache(partial(nearest_handler, model.handlers))
 
     def ask(self, request: Request) -> None:
-        kind = request.command.__class__
-        if kind not in self.known:
-            self.known[kind] = nearest_handler(self.handlers, kind)
-        handler = self.known[kind]
+        kind: Any = request.command.__class__  # mypy takes a class for unhashable
+        handler = self.handler_of(kind)
         if handler is not None:
             request._sender = _AnswerMaker(handler, request._sender)
         self.behind.ask(request)
