@@ -72,7 +72,7 @@ def blocked(watched: set[signal.Signals]) -> Generator[set[signal.Signals]]:
 
 
 def started(words: tuple[str, ...], mask: set[signal.Signals]) -> int:
-    """Start a command with the signal mask and actions from before Python changed them."""
+    """Start a command with the signal mask `mask`, and without the actions that Python has set."""
     sys.stdout.flush()
     sys.stderr.flush()
     defaults = numbers(("SIGPIPE", "SIGXFSZ"))  # Python ignores them

@@ -16,6 +16,7 @@ from .._limits.nesting import (
     HERE,
     REFUSED,
     RUNNING,
+    SERVED,
     Mark,
     ThreadState,
     carries_mark,
@@ -39,7 +40,7 @@ from .answering import OTHERS
 from .called import Called
 from .ends import ended
 from .function_checks import checked_function, no_coroutine_function
-from .nested_once import by_program, by_program_async
+from .nested_once import by_program, by_program_async, hurry, once_in_request
 from .watching import Watched
 
 __tracebackhide__ = True
@@ -117,7 +118,7 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                     thread.mark = begin_retry(mine, watched, k, waited)
         except BaseException as failure:
             mine[0] = None
-            try:  # `close` twice: see the comment in `interrupts`
+            try:  # `ended` closes, too: see the comment in `interrupts`
                 ended(failure, called, k, waited, seconds is None, watched)
             finally:
                 if watched is not None:
@@ -186,7 +187,7 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                     begin_retry(mine, watched, k, waited)
         except BaseException as failure:
             mine[0] = None
-            try:  # `close` twice: see the comment in `interrupts`
+            try:  # `ended` closes, too: see the comment in `interrupts`
                 was_cancelled = cancelled is not None and cancelled()
                 ended(failure, called, k, waited, seconds is None, watched, was_cancelled)
             finally:
@@ -247,6 +248,10 @@ def around(
         outer = check_alone(called, once=True)
         if outer is not None:
             return outer, None
+    if SERVED.get() is not None:
+        outer = once_in_request(called)
+        if outer is not None or hurry(called.backoff) is not None:
+            return outer or called, None
     for observer in swapped:  # a loop: another thread may empty the list after a check
         if observer is not None and not thread.notifying:
             return None, Watched(called, observer, args, kwargs)

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 SPREAD, FIRST, FASTER = 100, 1.0, 0.99
-"""After a pause turns are 1/100 of it apart, but 1 s at most, and each is 1 % sooner than the last.
+"""After a pause turns are 1/100 of it apart, 1 s at most; each gap is 1 % shorter than the last.
 
 So no rush follows the second that Retry-After names to everyone, however high the limiter's rate
-is, and after as long as the pause took, or 100 s, turns come at that rate again.
+is. Turns come at that rate again within the length of the pause, or 100 s if the pause was longer.
 """
 GROWTH, KEPT = 0.4, 0.7  # the constants of CUBIC, and of botocore's adaptive mode
 SLOWEST, SAMPLE = 0.5, 0.5  # tries per second that learning always allows; seconds
@@ -34,10 +34,10 @@ SLOWEST, SAMPLE = 0.5, 0.5  # tries per second that learning always allows; seco
 class Limiter(Gate):
     """At most `tries` in `per` seconds, for all programs: each further try stands in line.
 
-    Turns are `per / tries` seconds apart, in the order in which tries come; if `burst` is above 1,
-    so many tries that find no line go at once. A try whose turn would come after more than `line`
-    seconds fails with `Crowded` at once, and waits on its ladder. Use one limiter for each service,
-    for all programs, threads and tasks that ask it. A limiter is equal only to itself.
+    Turns are `per / tries` seconds apart, in the order in which tries come; after a rest,
+    `burst` tries go at once. A try whose turn would come after more than `line` seconds fails with
+    `Crowded` at once, and waits on its ladder. Use one limiter for each service, for all programs,
+    threads and tasks that ask it. A limiter is equal only to itself.
 
     >>> limiter = Limiter(2, per=1, line=1)
     >>> [limiter.enter(now=0.0, came=0.0, until=60.0) for _ in range(3)]
@@ -97,7 +97,7 @@ class Limiter(Gate):
 
         `Throttled` sets the rate to 0.7 of the measured one. Then it grows as in CUBIC, with the
         numbers of botocore (`botocore/retries/adaptive.py`), up to `most` tries per second and to
-        twice the measured rate. A long `line` makes it slow: a try keeps its turn.
+        twice the measured rate. A long `line` makes it learn late: a try keeps its turn.
 
         >>> Limiter.learning(line=20)
         <Limiter: learns its rate, 20 s in line at most>
@@ -129,6 +129,8 @@ class Limiter(Gate):
     def hear(self, failure: Exception | None, now: float, began: float) -> None:
         with self._lock:
             self._now = now
+            if failure is None and self._told is None and not self._learning:
+                return
             if failure is not None:
                 with suppress(Exception):  # of a property
                     self.answer(failure)
@@ -146,6 +148,8 @@ class Limiter(Gate):
 
     @override
     def answer(self, value: object) -> None:
+        if value is None:
+            return
         with suppress(Exception):  # of a mock or a proxy, whose headers must not fail a success
             headers: Any = getattr(value, "headers", None)
             if hasattr(headers, "keys"):  # a mapping

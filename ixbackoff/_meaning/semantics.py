@@ -214,6 +214,10 @@ def chained(chain: Chain, place: Place) -> Task:
 
 
 def attempted(attempt: Chain, inside: InAttempt) -> Task:
+    only: Any = attempt._last if attempt._before is None else None
+    if only.__class__ is StartStep and only.fresh:  # as `start`, in place
+        generator: Task = only.function(*only.arguments, **only.keywords)
+        return generator
     return (chained if attempt._recovers else in_order)(attempt, inside)
 
 
@@ -448,8 +452,8 @@ def performed(effect: Any, place: Place) -> Asked:
         for guard in reversed(guards):
             effect = Guarded(effect, guard)
         kind = Guarded
-    if issubclass(kind, Chain):  # as `attempted`, in place
-        return Enter((chained if effect._recovers else in_order)(effect, inside))
+    if issubclass(kind, Chain):
+        return Enter(attempted(effect, inside))
     if kind is Limited:
         task = attempted(effect.chain, inside)
         return Enter(limited(Enter(task), effect.seconds, inside))
@@ -509,6 +513,7 @@ def retried(
     wait: Delay | None = None
     yes: Any = True
     ons = run.ons
+    run.retrying = True
     if ons is not None:
         ons.append(chosen)
         run.kept = log
@@ -545,6 +550,7 @@ def retried(
             k += 1
     finally:
         failure = wait = None
+        run.retrying = False
         run.rung, run.sure = 0, True
         if ons is not None:
             ons.pop()
@@ -581,11 +587,12 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
     handler gets no more time than the handler has left. A request that exceeds its time fails with
     `DeadlineExceeded`, even if its attempt has caught the interruption.
     """
-    outer = time_around()
-    if outer is not None:
-        seconds = min(seconds, outer.seconds)
+    outer, foreign = time_around(), False
+    if outer is not None and outer.seconds <= seconds:
+        seconds, foreign = outer.seconds, outer.foreign
     now: float = yield CLOCK
     limit = Limit(now, seconds, whole=place.__class__ is ProgramRun)
+    limit.foreign = foreign
     if seconds <= 0:
         raise limit.not_begun(now)
     place.limits.append(limit)

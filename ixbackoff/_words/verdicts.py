@@ -230,7 +230,7 @@ def seconds_asked(verdict: Verdict) -> float | None:
 
 def asked_for(failure: Any) -> float:
     """Return the seconds that the service asked to be left alone; 0 if it did not ask."""
-    return retry_after(failure) or 0.0
+    return 0.0 if failure.__class__ in SILENT else retry_after(failure) or 0.0
 
 
 def judge_of(kind: type[Exception]) -> Judge:
@@ -275,10 +275,10 @@ def judge_in(module: str) -> Judge:
 
 
 def judge_by_shape(kind: type[Exception]) -> Judge:
-    """Return the judge of a class that is not listed: a bug, or a failure of some other library."""
+    """Return the judge of a class of Python or of ixbackoff, or else of an unknown library."""
     package = str(kind.__module__).partition(".")[0]
-    listed = package in sys.stdlib_module_names or package == "ixbackoff"
-    if listed and not (package == "builtins" and issubclass(kind, OSError)):
+    ours = package in sys.stdlib_module_names or package == "ixbackoff"
+    if ours and not (package == "builtins" and issubclass(kind, OSError)):
         return never_transient
     return judge_in("shapes")
 

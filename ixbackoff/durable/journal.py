@@ -96,8 +96,8 @@ class Checkpoint(NamedTuple):
     place: str  # the place of the wait
     origin: str  # the `origin` of the line
     tries: int  # the number of tries so far
-    waits: int  # the number of waits so far, and below the seconds of the waits
-    seconds: float
+    waits: int  # the number of waits so far
+    seconds: float  # the seconds of these waits in sum
     shortest: float  # the seconds of this wait
     kept: list[str]  # the places of the answers that the step keeps
     segments: list[int]  # the earlier segments with these answers, or with commands before the step
@@ -190,11 +190,11 @@ class Line:
     again: bool = False  # whether the next command may have been performed before
     # origin: the place where the current retry step began, or the current place outside of one
     origin: str = ""
-    checkpoint: Checkpoint | None = None  # where the endless retry step continues, until it begins
+    checkpoint: Checkpoint | None = None  # of the endless retry step, until it continues there
 
     def __post_init__(self) -> None:
         self.began = 0  # the index at which the last retry step began
-        self.replays = False  # each wake replays all: for a deadline or a budget, every wait counts
+        self.replays = False  # whether each wake replays all: for a deadline or a budget
         # again_at: the places of the kept answers that the first try after a checkpoint reads again
         self.again_at: list[str] = []
         self.run: ProgramRun | None = None  # the run of the program; `None` in an effect
@@ -279,7 +279,7 @@ class Line:
     def fork(
         self, command: Together, again: bool, most: int | None = None
     ) -> list[tuple[Stream, Line]]:
-        """Return the stream and the line of each effect, or of so many, in `all_of` or a hedge."""
+        """Return the stream and the line of each effect, or of the first `most`, of `command`."""
         found: list[tuple[Stream, Line]] = []
         ons = [[*self.ons] for _ in command.effects]
         for number, stream in enumerate(branches(command, ons)[:most]):
@@ -322,7 +322,7 @@ class Line:
         return now
 
     def first_again(self) -> bool:
-        """Return whether the current command may have been performed before; then return false."""
+        """Return `again` at the first call, for the current command; later return false."""
         again, self.again = self.again, False
         return again
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from .._words import verdicts
-from .._words.headers import retry_after
+from .._words.headers import is_forbidden, retry_after
 from .._words.verdicts import Verdict
 from .judging import name_of, permanent
 from .reaching import CUT_OFF, unreachable
@@ -25,13 +25,12 @@ from .reaching import CUT_OFF, unreachable
 IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"})
 NOT_CARRIED_OUT = frozenset({408, 425, 429, 503})
 PERHAPS_CARRIED_OUT = frozenset({500, 502, 504, *range(520, 525), 529})
-NACK = "finagle-http-nonretryable-nack"
 KEY = "idempotency-key"
 PROXY_STATUS = re.compile(r"^(?:Tunnel connection failed: )?([1-5][0-9]{2})\b")
 
 
 class SentRequest(NamedTuple):
-    """A request that failed. `keyed`: not idempotent, but with the header `Idempotency-Key`."""
+    """A request of a failure. `keyed`: not idempotent, but with the header `Idempotency-Key`."""
 
     method: str
     keyed: bool = False
@@ -98,11 +97,6 @@ def answered(
     if is_forbidden(headers or {}):
         return Verdict(False, why=f"{label}: the service says not to try again")
     return Verdict(True, None if headers is None else retry_after(headers))
-
-
-def is_forbidden(headers: Mapping[str, str]) -> bool:
-    """Return whether a service forbids another try, as models' services and Finagle's do."""
-    return headers.get("x-should-retry") == "false" or NACK in headers
 
 
 def by_response(failure: Any, asked: Sequence[SentRequest]) -> Verdict:

@@ -24,12 +24,12 @@ as shipped; three waits; decorrelated; 4 layers, finagle; breaker, open 10 s
 breakers; breaker, open 2 s; breaker, 20 in 2 s; equal
 full; 100 breakers, open 2 s
 none; bare; ladders alone; no hedge; 4 layers; capacity"""
-THINGS = {
+STYLES = {
     name: number
     for number, names in enumerate(SAME_STYLE.strip().splitlines())
     for name in names.split("; ")
 }
-"""The number of the style of each line by its name: it looks the same in all pictures."""
+"""The numbers of styles, by the names of lines: a line looks the same in all pictures."""
 MARKS = 12  # markers on a line that has a point each second
 DARK = """@media (prefers-color-scheme: dark) { text { fill: #e6edf3 }
    [style*="fill: #ffffff"] { fill: #131416 !important }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..amounts import counted
 from .explanation import Explanation
-from .methods import RETRIES
 from .printed import (
     UNKNOWN,
     answer,
@@ -16,7 +15,7 @@ from .printed import (
     split,
     with_names,
 )
-from .wordings import Parsed
+from .wordings import RETRIES, Parsed
 
 EFFECT = ("CommandOrAttempt", "Alone", "Effect")
 CONTEXT = ("", "__enter__", "__aenter__", "__exit__", "__aexit__")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from .callables import taken
 from .explanation import Explanation
-from .methods import RUNS
 from .printed import UNKNOWN, answer, described, is_function, members, parts, split, with_names
-from .wordings import Parsed
+from .wordings import RUNS, Parsed
 
 INTERPRETERS = ("Interpreter", "AsyncInterpreter")
 ANSWERED = "Command", "Call", "CallAsync"

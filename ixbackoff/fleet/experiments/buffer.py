@@ -93,7 +93,7 @@ def picture(results: Sequence[Buffered]) -> Picture:
         Panel("consumed, MB/s", consumed, x="producers", limits=(0, None)),
         Panel("collisions, in all", collisions, x="producers", scale="symlog"),
     ]
-    headline = "On a full disk, producers that look first hardly collide, and least is lost"
+    headline = "On a full disk, producers that look first hardly collide, and lose least"
     return Picture(headline, [panels])
 
 

@@ -149,7 +149,7 @@ def shared(make: Callable[[], T], processes: int = 1) -> Callable[[int], T]:
 
 
 def recovery_cells(report: Report) -> Cells:
-    """Return the cells of successful runs per second: before an outage, and in the last quarter."""
+    """Return the cells of successful runs per second: before an outage, and at the end."""
     end, last = int(report.stopped.span[1]), len(report.well)
     rate = report.outcome.rate(lambda second: second.well, end + (last - end) * 3 // 4, last)
     return {
