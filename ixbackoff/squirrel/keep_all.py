@@ -152,9 +152,13 @@ class OriginBudgets:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._of_origin = lru_cache(MOST_ORIGINS)(lambda _origin: RetryBudget.botocore())
+        self._of_origin = lru_cache(MOST_ORIGINS)(new_budget)
 
     def of(self, resource: Resource) -> RetryBudget:
         origin = urlsplit(resource.url).netloc.rpartition("@")[2].lower()
         with self._lock:  # or two jobs might each make one
             return self._of_origin(origin)
+
+
+def new_budget(_origin: str) -> RetryBudget:
+    return RetryBudget.botocore()
