@@ -69,7 +69,7 @@ RECORDED = "_ixbackoff_recorded"
 
 OWN_MODULE = (
     *("aiohttp", "botocore", "grpc", "httpx", "obstore", "psycopg", "pymongo"),
-    *("requests", "socket", "sqlalchemy", "urllib", "urllib3"),
+    *("requests", "sqlalchemy", "urllib", "urllib3"),
 )
 DRIVERS = (
     *("aiormq", "asyncpg", "clickhouse_connect", "ftplib", "hvac", "mysql", "MySQLdb"),
@@ -85,7 +85,8 @@ LIBRARIES: dict[str, str] = {
     **dict.fromkeys(("google.api_core", "google.auth"), "google_api_core"),
     **dict.fromkeys(("httpcore", "httpcore2", "httpx2"), "httpx"),
     "http": "urllib",
-    "ssl": "socket",
+    "socket": "reaching",
+    "ssl": "reaching",
 }
 """The module of `known` that judges an exception, by the package that defines the exception.
 

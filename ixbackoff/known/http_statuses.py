@@ -16,11 +16,11 @@ import ssl
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from .._words import verdicts
 from .._words.headers import is_forbidden, retry_after
 from .._words.verdicts import Verdict
 from .judging import name_of, permanent
-from .reaching import unreachable
-from .socket import CUT_OFF
+from .reaching import CUT_OFF, unreachable
 
 IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"})
 NOT_CARRIED_OUT = frozenset({408, 425, 429, 503})
@@ -161,6 +161,16 @@ def reason_to_stop(failure: Any) -> str:
 
 Judging: TypeAlias = Callable[[Any, Sequence[SentRequest]], Verdict]
 """A function that judges a failure, given the requests that it belongs to, the first one first."""
+
+
+def by_attribute(*names: str) -> Judging:
+    """Return a function that judges by the failure in the first of these attributes that is set."""
+
+    def judging(failure: Any, _: Sequence[SentRequest]) -> Verdict:
+        cause = next(filter(None, (getattr(failure, name, None) for name in names)), None)
+        return verdicts.judge(cause) if isinstance(cause, Exception) else permanent(failure)
+
+    return judging
 
 
 def judge_by(

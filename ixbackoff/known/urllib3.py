@@ -12,7 +12,7 @@ from typing import Any
 from .._words.verdicts import Verdict
 from . import http_statuses as http
 from .judging import name_of, permanent
-from .socket import CUT_OFF
+from .reaching import CUT_OFF
 from .tracebacks import through, variables
 
 SENDING = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache, partial
 from types import NoneType
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 
 from ..._words.commands import Command, Handler, Handlers, Interpreter, Misuse
 from ...testing.scripts import DelayedAnswer, Unscripted
@@ -56,14 +56,11 @@ class _Answering(Forwarding):
         self.behind.ask(request)
 
 
-class _AnswerMaker:
+class _AnswerMaker(NamedTuple):
     """A stand-in for the sender of a request, which makes the answer."""
 
-    __slots__ = ("sender", "handler")
-
-    def __init__(self, handler: Handler, sender: Sender) -> None:
-        self.handler = handler
-        self.sender = sender
+    handler: Handler
+    sender: Sender
 
     def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
         if failure is None:
