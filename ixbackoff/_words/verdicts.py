@@ -85,8 +85,8 @@ LIBRARIES: dict[str, str] = {
     **dict.fromkeys(("google.api_core", "google.auth"), "google_api_core"),
     **dict.fromkeys(("httpcore", "httpcore2", "httpx2"), "httpx"),
     "http": "urllib",
-    "socket": "reaching",
-    "ssl": "reaching",
+    "socket": "unreachable",
+    "ssl": "unreachable",
 }
 """The module of `known` that judges an exception, by the package that defines the exception.
 

@@ -11,8 +11,8 @@ from .._limits.budgets import RetryBudget, checked_budget
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
+from .._meaning.folds import parts
 from .._meaning.names import name_of_part
-from .._meaning.pieces import parts
 from .._meaning.steps import Guarded
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.rungs import Nat, Z, name_of

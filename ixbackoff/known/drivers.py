@@ -26,9 +26,9 @@ from .._words.verdicts import Judge, Verdict, always_transient
 from . import shapes
 from .http_statuses import answered, reason_to_stop
 from .judging import bases, permanent, transient_if
-from .reaching import misaddressed, unreachable_by_text
 from .sqlstates import is_lost, is_transient
 from .tracebacks import through, variables
+from .unreachable import misaddressed, unreachable_by_text
 
 NEVER_RUN = {1040, 1205, 1213, 2002, 2003}  # too many connections, a lock, a deadlock, no server
 LOST = {2006, 2013, 2055}

@@ -14,7 +14,7 @@ from typing import Any
 from .._words.headers import PUSHBACK, is_pushed_back
 from .._words.verdicts import Verdict
 from .judging import permanent
-from .reaching import unreachable_by_text
+from .unreachable import unreachable_by_text
 
 TRANSIENT = frozenset({"UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"})
 TOO_LARGE = "larger than max ("

@@ -20,7 +20,7 @@ from .._words import verdicts
 from .._words.headers import is_forbidden, retry_after
 from .._words.verdicts import Verdict
 from .judging import name_of, permanent
-from .reaching import CUT_OFF, unreachable
+from .unreachable import CUT_OFF, unreachable
 
 IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"})
 NOT_CARRIED_OUT = frozenset({408, 425, 429, 503})

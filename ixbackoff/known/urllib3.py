@@ -12,8 +12,8 @@ from typing import Any
 from .._words.verdicts import Verdict
 from . import http_statuses as http
 from .judging import name_of, permanent
-from .reaching import CUT_OFF
 from .tracebacks import through, variables
+from .unreachable import CUT_OFF
 
 SENDING = {
     ("urllib3._request_methods", "request"),

@@ -11,8 +11,8 @@ from inspect import signature
 from types import FunctionType
 from typing import Any
 
-from ..._words.arguments import documented, example, mistake, shown_name
 from ..._words.attributes import STEPS, without
+from ..._words.wrong_arguments import documented, example, mistake, shown_name
 from .checker_output import Error
 from .explanation import Explanation
 from .printed import described, split
