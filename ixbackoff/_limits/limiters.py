@@ -43,10 +43,10 @@ class Limiter(Gate):
     >>> [limiter.enter(now=0.0, came=0.0, until=60.0) for _ in range(3)]
     [0.0, 0.5, 1.0]
 
-    It hears the service. After `Throttled`, or a failure that asks to be left alone (Retry-After),
-    all programs leave the service alone for that time: places in line before its end are void.
-    Then turns begin again one by one, and at first slowly: Retry-After names the same second to
-    everyone.
+    It hears the service. After `Throttled`, or another failure with a Retry-After (`NotReady` does
+    not count), all programs leave the service alone for that time: places in line before its end
+    are void. Then turns begin again one by one, and at first slowly: Retry-After names the same
+    second to everyone.
 
     >>> limiter.hear(Throttled(30), now=0.6, began=0.5)
     >>> limiter.turn(1.0, now=1.0, came=0.0, until=60.0)
@@ -85,7 +85,7 @@ class Limiter(Gate):
         self.longest = between("line", line, 0, MOST, "seconds")
         self._burst = between("burst", burst, 1, MOST, "tries") - 1
         self._next = self._opens = -inf  # the next turn without a burst; the end of a pause
-        self._apart = self._each  # as long as there is a line
+        self._apart = self._each  # the seconds between two turns while there is a line
         self._now = 0.0
         self._told: RateLimit | None = None
         self._count, self._rate, self._peak, self._since, self._fell = 0, 0.0, 0.0, -inf, -inf
@@ -97,7 +97,7 @@ class Limiter(Gate):
 
         `Throttled` sets the rate to 0.7 of the measured one. Then it grows as in CUBIC, with the
         numbers of botocore (`botocore/retries/adaptive.py`), up to `most` tries per second and to
-        twice the measured rate. A long `line` makes it learn late: a try keeps its turn.
+        twice the measured rate. A long `line` makes it learn late: tries in line keep their turns.
 
         >>> Limiter.learning(line=20)
         <Limiter: learns its rate, 20 s in line at most>

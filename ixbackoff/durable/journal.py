@@ -35,13 +35,13 @@ Entry: TypeAlias = dict[str, Any]
 - `c`: its digest, see `CommandDigest`.
 - `t`: the times that deadlines have read since the previous command.
 - `r`: the number of waits that the budget has refused since the previous command; missing if 0.
-- `g`: of a refusal by a gate, or the abortion of a try in line: the number of gates that were
-  asked since the previous command.
+- `g`: the number of gates that were asked since the previous command; only in the record of a
+  refusal by a gate, or of a try that was aborted while it stood in line.
 - `a`, `f` or `x`: the answer; the failure; or `true` if the command was aborted because a
   concurrent effect had failed.
 - `v`, `on`: the verdict on the failure as it was raised, with the name of its class; and whether
   each of `Line.ons`, the innermost first, chooses it. `None` if that raised an exception.
-- `in`: the number of its segment; added when it is read.
+- `in`: the number of its segment, the part of a run between two parked waits; added when read.
 - `seconds`, `due`, `parks`, `boot`, `boot_due`: the length of a wait; its end, in seconds since the
   epoch; whether it is parked; the id of the boot, and the end on the boot clock.
 """
@@ -57,7 +57,7 @@ class CurrentCommand(NamedTuple):
     Attributes:
         idempotency_key: a key for the header Idempotency-Key. All tries of a command in `retry` or
             `resume` have the same key, before and after a crash; no other command has it.
-        repeated: whether a process that died may have performed this try before.
+        repeated: whether this try may have been performed before, as by a process that died.
         place: the run and the place of this try, for a log.
     """
 

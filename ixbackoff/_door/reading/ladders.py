@@ -1,4 +1,4 @@
-"""Explanations of rungs: of steps that a program cannot take there, and of values that are none."""
+"""Explanations of rungs: of steps that are impossible on a rung, and of values that are no rung."""
 
 from __future__ import annotations
 

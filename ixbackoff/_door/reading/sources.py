@@ -76,7 +76,7 @@ class Source:
 
     @cached_property
     def assigned(self) -> dict[str, ast.expr | None]:
-        """The value of each name; `None` for a name that is set more than once."""
+        """The value of each name; `None` for one that is set more than once, or is a parameter."""
         found: dict[str, ast.expr | None] = {}
         for node in self.nodes:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -193,7 +193,7 @@ class Source:
         return any(self.root(node.func) in self.ours for node in calls)
 
     def called(self, place: Place) -> str:
-        """Return the name of the innermost call around a place; "" if there is none."""
+        """Return the name of the innermost call around a place, else of one that begins there."""
         name, size = "", len(self.text) + 1
         for node, called in self.calls[place.line]:
             begin = self.place(node.func.end_lineno or 0, node.func.end_col_offset or 0)
