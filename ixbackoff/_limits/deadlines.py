@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from math import inf
+from sys import modules
 from time import monotonic
 from typing import TYPE_CHECKING, Any, overload
 
@@ -188,13 +189,13 @@ def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
 
 def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     """Issue `command` before the first deadline; its handler finds the seconds in `LEFT`."""
-    _, trio = running()
+    _, trio = running() if "trio" in modules else (None, None)
     clock: Any = monotonic if trio is None else trio.lowlevel.current_clock().current_time
     earlier = clock()
     now: float = yield CLOCK
     real = earlier <= now <= clock()
     left = seconds_left(command, limits, now)
-    foreign = any(limit.foreign for limit in limits)
+    foreign = True in [limit.foreign for limit in limits]
     before, around = LEFT.get(), time_around()
     if around is not None and around.seconds < left:
         left, foreign = around.seconds, around.foreign
