@@ -18,8 +18,6 @@ from .._words.verdicts import retry_after
 def json_observer(file: TextIO) -> Observer:
     """Make an observer that writes a line of JSON for each beginning, try, wait and end of a run.
 
-    `ixbackoff fleet fit` reads these lines, also those of many processes in one file or in many.
-
     - `event` is `Began`, `Answered` (the end of a try), `WaitBegan` or `Ended`, and `t` is its time
       in Unix seconds.
     - `process` and `run` together are unique; `name` is that of the run, or of a try's command.
@@ -28,8 +26,9 @@ def json_observer(file: TextIO) -> Observer:
 
     >>> from io import StringIO
     >>> from ixbackoff.observing import json_observer, observed
-    >>> with observed(json_observer(StringIO())):
-    ...     pass
+    >>> lines = StringIO()
+    >>> with observed(json_observer(lines)):
+    ...     pass  # run programs, and call decorated functions
 
     Args:
         file: a text file, or anything with `write`; it is neither flushed nor closed.
@@ -57,7 +56,7 @@ def json_observer(file: TextIO) -> Observer:
     return observer
 
 
-def details(failure: BaseException) -> dict[str, float]:
+def details(failure: BaseException) -> dict[str, Any]:
     """Return the `status` and the `retry_after` of a failure, as far as it has them."""
     places = failure, getattr(failure, "response", None)
     names = "status", "status_code", "code"
