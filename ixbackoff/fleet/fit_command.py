@@ -11,11 +11,11 @@ from statistics import fmean
 
 from .._argument_parser import FAILED, WRONG, Flag, Parser, add_flags, number
 from .fits.choosing import Model, fitted
-from .fits.doubts import chains_of, doubts, is_off, replayed
-from .fits.foretelling import bands
+from .fits.doubts import doubts, own_trace
+from .fits.foretelling import replayed
 from .fits.recorded_tries import recorded
-from .reports import sampled, seed_flags, written
-from .samples import Sample, quantile
+from .reports import sampled, seed_flags
+from .samples import quantile
 from .seeds import SEEDS
 
 NAMES = {
@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
         epilog="Exit status: 0; 1 if there is a doubt; 2 if the command or a line is wrong.",
     )
     parser.add_argument("traces", type=Path, nargs="+", help="lines of json_observer, or OTLP JSON")
-    parser.add_argument("--format", choices=("events", "otlp"), help="default: by the first line")
+    parser.add_argument("--format", choices=("events", "otlp"), help="default: by the line")
     add_flags(parser, [*FLAGS, *seed_flags(SEEDS, "the number of simulations of the trace")])
     args = parser.parse_args(arguments)
     try:
@@ -70,27 +70,16 @@ def main(arguments: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return WRONG
     print(text_of(model))
-    said, chains, windows = (
-        doubts(model, alone, arrivals),
-        chains_of(tries),
-        [(0, split), (split, end)],
-    )
-    sample = sampled(partial(replayed, chains, model, windows), args)
-    for index, part in enumerate(("fitted", "held back")):
-        real = chains.happened(tries, *windows[index])
-        one = Sample(sample.seeds, tuple(result[index] for result in sample.results))
-        cells = list[str]()
-        for name, ends in bands([one]).items():
-            least, most, value = map(written, (*ends, real[name]))
-            cells.append(f"{name} {least}..{most} ({value})")
-            if is_off(ends, real[name], name):
-                said.append(
-                    f"It does not predict its own trace: {part}, {name} {least} to {most}, but "
-                    f"{value} happened."
-                )
-        print(f"{part:11}{', '.join(cells)}")
-    for sentence in said:
-        print(f"doubt      {sentence}")
+    said = doubts(model, alone, [time for time in arrivals if time < split])
+    windows = {"fitted": (0, split), "held back": (split, end)}
+    begun = [one.begun for one in tries]
+    sample = sampled(partial(replayed, model, begun, [*windows.values()]), args)
+    for index, (part, window) in enumerate(windows.items()):
+        foretold = [result[index] for result in sample.results]
+        text, off = own_trace(part, tries, window, foretold)
+        print(text)
+        said += off
+    print(*(f"doubt      {sentence}\n" for sentence in said), sep="", end="")
     if args.save and (args.even_so or not said):
         args.save.write_text(json.dumps(model._replace(arrivals=arrivals, doubts=said)._asdict()))
     return FAILED if said else 0

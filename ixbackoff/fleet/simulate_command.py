@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from math import ceil, inf, nan
+from operator import itemgetter
 from pathlib import Path
 from random import Random
 from shutil import get_terminal_size
@@ -35,15 +36,14 @@ from .._meaning.chains import Ladder, program_of
 from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from .._words.reasons import NOTE
 from ..plotting.plot_command import pictured
-from . import reports
 from .arrivals import Arrivals
 from .drawing import Panel, Picture, by_second, draw
 from .fits.choosing import Model
-from .fits.foretelling import FittedService, bands, numbers_between, saved_model
+from .fits.foretelling import BAND, FittedService, numbers_between, saved_model
 from .lost_capacity import Outage
 from .outcomes import Outcome, Second
-from .reports import COLUMN, LABEL, PICTURE, Numbers, Report, sampled, seed_flags, spread, written
-from .samples import quantile
+from .reports import PICTURE, RECOVERS, Numbers, Report, sampled, seed_flags, spread
+from .samples import Sample, quantile
 from .seeds import SEEDS
 from .services.channel import Channel
 from .services.queue import BoundedQueue
@@ -122,11 +122,13 @@ def breaker(text: str) -> Callable[[], CircuitBreaker]:
 def model(text: str) -> Model:
     try:
         return saved_model(Path(text))
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise ArgumentTypeError(str(error)) from None
 
 
 def service(args: Namespace) -> Service:
+    if args.model:
+        return FittedService(args.model, args.seed, phases=args.replay)
     if args.service == "post":
         return SlowingServer(backlog=args.backlog)
     if args.service == "channel":
@@ -202,7 +204,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
     )
     parser.add_argument("--budget", choices=BUDGETS, help="the retry budget of each client")
     add_flags(parser, [*seed_flags(), PICTURE])
-    args = parser.parse_args(arguments, Namespace(fitted=None))
+    args = parser.parse_args(arguments)
     if args.clients is not None and args.arrivals is not None:
         parser.error("argument --arrivals: not allowed with argument --clients")
     own = args.clients is not None or args.arrivals is not None
@@ -210,10 +212,10 @@ def parsed(arguments: list[str] | None) -> Namespace:
         parser.error("--replay and --load: give --model, and neither --clients nor --arrivals")
     args.replay = args.model and not own
     if args.replay:
-        args.arrivals = scaled(args.model.arrivals, args.load or 1.0)
         args.seconds = ceil(args.model.arrivals[-1])
+        args.arrivals = scaled(args.model.arrivals, args.load or 1.0)
     if args.model:
-        args.seeds = SEEDS if args.seeds == 1 else args.seeds
+        args.seeds = len(args.model.near) * (SEEDS if args.seeds == 1 else args.seeds)
     elif args.outage is None:
         args.outage = Outage(15, 20)
     return args
@@ -246,7 +248,7 @@ def each(make: Callable[[], T], shared: bool) -> Callable[[int], T]:
 def rehearsed(args: Namespace, watch: Callable[[int, Second], None] | None = None) -> Outcome:
     given = program_of(args.program)
     handlers = args.answers or (NOTHING if given is not args.program else None)
-    services: Served[Any] = Answering(args.fitted or service(args), handlers).serves(Command)
+    services: Served[Any] = Answering(service(args), handlers).serves(Command)
 
     def program_for(client: int) -> Any:
         try:
@@ -341,44 +343,34 @@ def picture(outcome: Outcome, stopped: Outage) -> Picture:
 def numbers_of(arguments: list[str] | None, seed: int) -> Numbers:
     args = parsed(arguments)
     args.seed = seed
-    return Report(rehearsed(args), args.outage).numbers()
-
-
-def foretold(arguments: list[str] | None, candidate: int, seed: int) -> dict[str, float]:
-    args = parsed(arguments)
-    args.seed = seed
-    args.fitted = FittedService(args.model, candidate, seed, phases=args.replay)
     outcome = rehearsed(args)
+    if not args.model:
+        return Report(outcome, args.outage).numbers()
     numbers = numbers_between(outcome, 0, len(outcome.seconds))
-    return {**numbers, AT_ONCE: float(args.fitted.most)}
+    return {**numbers, AT_ONCE: max(second.load for second in outcome.seconds)}
 
 
-def foretelling(arguments: list[str] | None, args: Namespace) -> int:
-    """Print the bands of a model's numbers, or why it knows too little."""
-    of_each = range(len(args.model.near))
-    found = bands(sampled(partial(foretold, arguments, one), args) for one in of_each)
-    most = found[AT_ONCE][1]
+def foretold(sample: Sample[Numbers], args: Namespace) -> int:
+    """Print the bands of a model's numbers, or why it knows too little for them."""
+    below, most = BAND / len(args.model.near), sample.quantile(itemgetter(AT_ONCE), 1)
     if args.model.limit is None and most > args.model.seen:
         asked = f"--load {args.load:g}" if args.load else "This"
-        print(
-            f"{asked} brings {most:.0f} at once, the trace had {args.model.seen}.", file=sys.stderr
-        )
+        text = f"{asked} brings {most:.0f} at once, the trace had {args.model.seen}."
+        print(text, file=sys.stderr)
         return FAILED
-    print(f"{f'95 % of {args.seeds} seeds':{LABEL}}{'from':>{COLUMN}}{'to':>{COLUMN}}")
-    for name, ends in found.items():
-        print(f"{name:{LABEL}}{written(ends[0]):>{COLUMN}}{written(ends[1]):>{COLUMN}}")
-    print(*(f"doubt: {doubt}" for doubt in args.model.doubts), sep="\n", end="")
+    print(spread(sample, {"from": below, "to": 1 - below}))
+    print(*(f"doubt: {doubt}\n" for doubt in args.model.doubts), sep="", end="")
     return 0
 
 
 def main(arguments: list[str] | None = None) -> int:
     args = parsed(arguments)
     try:
-        if args.model:
-            return foretelling(arguments, args)
         if args.seeds > 1:
             sample = sampled(partial(numbers_of, arguments), args)
-            text, recovers = spread(sample), sample.share(lambda one: one[reports.RECOVERS]) == 1
+            if args.model:
+                return foretold(sample, args)
+            text, recovers = spread(sample), sample.share(lambda one: one[RECOVERS]) == 1
             outcome = rehearsed(args) if args.picture else None
         else:
             with live_counts() as watch:

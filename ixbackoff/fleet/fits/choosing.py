@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
-from math import exp, log, pi, sqrt
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
+from math import exp, log
 from operator import attrgetter, itemgetter
-from statistics import fmean, median, pstdev
+from statistics import NormalDist, fmean, median, pstdev
 from typing import NamedTuple
 
 from .recorded_tries import Try
@@ -17,8 +17,9 @@ OUTLIERS, NOTHING = 0.01, 0.001  # the share of works that may have any length, 
 FEWEST, FACTOR = 30, log(1.25)  # the tries of a phase, and by how much its work differs at least
 MOST, MANY, PATIENCE = 24, 50_000, 4  # workers; from so many tries on, stop after so many worse
 NEAR = 10.0  # nats
+LOW = 0.7  # the share of the limit below which a refusal is a failure by chance
 VERSION = 1  # of saved models
-CROWD = attrgetter("there")
+CROWD, LOSS = attrgetter("there"), attrgetter("loss")
 
 
 class Candidate(NamedTuple):
@@ -92,50 +93,41 @@ def fitted(given: Sequence[Try], refusals: Sequence[str], leavings: Sequence[str
     usual = fmean(one.seconds for one in calm[: max(20, len(calm) // 10)])
     left = {index: usual for index, one in enumerate(taken) if one.failed_with(leavings)}
     asked = [one.retry_after for one in refused if one.retry_after is not None]
-    limit, early, low, wrong = limit_of(taken, refused) if refused else (None, 0, 1, 0)
-    seen = max(map(CROWD, taken)) + 1
+    full, free = ([one.there for one in some] for some in (refused, taken))
+    seen = max(free) + 1
+
+    def wrong(limit: int) -> int:
+        return sum(there >= limit for there in free) + sum(there < limit for there in full)
+
+    limit = min(range(1, max(full, default=0) + 2), key=wrong)
+    early = sum(there < LOW * limit for there in full)
+    low = early + sum(there < LOW * limit for there in free)
     return Model(
         near=nearest(taken, left, usual, seen),
-        limit=limit,
+        limit=limit if refused else None,
         overhead=overhead,
         fails=early / max(1, low),
         status=next((one.status for one in refused if one.status), 503),
         retry_after=median(asked) if 2 * len(asked) > len(refused) else None,
         patience=median(taken[i].seconds for i in left) if 100 * len(left) > len(tries) else None,
         seen=seen,
-        blur=(wrong - early) / max(1, len(refused)),
+        blur=(wrong(limit) - early) / len(refused) if refused else 0.0,
         tries=len(tries),
         refused=len(refused),
         others=len(taken) - len(left) - len(calm),
     )
 
 
-def limit_of(taken: Sequence[Try], refused: Sequence[Try]) -> tuple[int, int, int, int]:
-    """Return the crowd that separates refused tries from others best.
-
-    Also return the refusals and the tries far below it, and the number of tries on its wrong side.
-    """
-
-    def wrong(limit: int) -> int:
-        late = sum(one.there >= limit for one in taken)
-        return late + sum(one.there < limit for one in refused)
-
-    best = min(range(1, max(map(CROWD, [*taken, *refused])) + 2), key=wrong)
-    early = sum(one.there < 0.7 * best for one in refused)
-    return best, early, early + sum(one.there < 0.7 * best for one in taken), wrong(best)
-
-
 def nearest(
-    taken: Sequence[Try], left: dict[int, float], usual: float, seen: int
+    taken: Sequence[Try], left: Mapping[int, float], usual: float, seen: int
 ) -> list[Candidate]:
     every = list[Candidate]()
     for kind in KINDS:
         worse = 0
         for workers in range(1, min(MOST, seen) + 1) if kind != "none" else [0]:
-            found = candidate(taken, kind, workers, left, usual)
-            if found is not None:
-                every.append(found)
-                worse = worse + 1 if found.loss > min(every, key=LOSS).loss + NEAR else 0
+            found = candidate(taken, kind, workers, left, IDLE * usual)
+            every += [found] if found else []
+            worse = worse + 1 if found and found.loss > min(map(LOSS, every)) + NEAR else 0
             if len(taken) > MANY and worse > PATIENCE:
                 break
     if not every:
@@ -144,74 +136,61 @@ def nearest(
     return [one for one in every if one.loss <= every[0].loss + NEAR]
 
 
-LOSS = attrgetter("loss")
-
-
 def candidate(
-    taken: Sequence[Try], kind: str, workers: int, left: dict[int, float], usual: float
+    taken: Sequence[Try], kind: str, workers: int, left: Mapping[int, float], least: float
 ) -> Candidate | None:
     """Undo the queue, and measure how well the works fit; `None` if half of them are idle."""
-    works, rates = KINDS[kind](taken, workers, left)
-    rows = [
-        (one, work, rate)
-        for index, (one, work, rate) in enumerate(zip(taken, works, rates, strict=True))
-        if work > IDLE * usual and index not in left
-    ]
+    undone = zip(taken, *KINDS[kind](taken, workers, left), strict=True)
+    rows = [row for index, row in enumerate(undone) if row[1] > least and index not in left]
     idle = len(taken) - len(left) - len(rows)
     if idle > len(rows):
         return None
     logs = [log(work) for _, work, _ in rows]
     pieces = cut(logs) if kind != "none" else [(0, len(logs), fmean(logs))]
     centred = [x - mean for a, b, mean in pieces for x in logs[a:b]]
-    core = sorted(centred)[len(centred) // 50 : -len(centred) // 50 or None]
-    width, middle = 1.15 * pstdev(core) or 0.01, median(core)
+    core = sorted(centred)[len(centred) // 50 : -len(centred) // 50]
+    normal = NormalDist(median(core), 1.15 * pstdev(core) or 0.01)
     loss = 2 * len(pieces) * log(len(rows)) - idle * log(NOTHING)
     for (_, work, rate), x in zip(rows, centred, strict=True):
-        normal = exp(-(((x - middle) / width) ** 2) / 2) / (width * sqrt(2 * pi))
-        loss -= log((1 - OUTLIERS) * normal * rate / work + NOTHING)  # the density of the end
+        density = normal.pdf(x) * rate / work  # of the end
+        loss -= log((1 - OUTLIERS) * density + NOTHING)
     base = max(pieces, key=lambda piece: piece[1] - piece[0])[2]
     phases = [
         (rows[a][0].begun, rows[b - 1][0].begun, exp(mean - base))
         for a, b, mean in pieces
         if abs(mean - base) > FACTOR
     ]
-    pairs = zip((one.there for one, *_ in rows), centred, strict=True)
-    ordered = [x for _, x in sorted(pairs, key=itemgetter(0))]
+    ordered = sorted(zip([one.there for one, *_ in rows], centred, strict=True), key=itemgetter(0))
     third = len(ordered) // 3
-    leak = exp(fmean(ordered[-third:]) - fmean(ordered[:third]))
+    few, many = (fmean(x for _, x in some) for some in (ordered[:third], ordered[-third:]))
     busy = sum(one.there >= workers for one in taken)
-    return Candidate(kind, workers, loss, [exp(x + base) for x in centred], phases, leak, busy)
+    works = [exp(x + base) for x in centred]
+    return Candidate(kind, workers, loss, works, phases, exp(many - few), busy)
 
 
 def cut(logs: Sequence[float]) -> list[tuple[int, int, float]]:
-    """Cut a series where its mean changes; return first and last indices, and means."""
-    sums, squares = [0.0], [0.0]
-    for x in logs:
-        sums.append(sums[-1] + x)
-        squares.append(squares[-1] + x * x)
+    """Cut a series where its mean changes; return first and last indices, and means.
 
-    def spread(total: float, square: float, size: int) -> float:
-        return max(square - total * total / size, 1e-9)
+    The cuts have the least squares of the differences from the means, with a price for each cut.
+    """
+    sums, squares = ([0.0, *accumulate(x**power for x in logs)] for power in (1, 2))
+    noise = fmean((x - y) ** 2 for x, y in pairwise(logs)) / 2 + 1e-9
+    places = [*range(0, len(logs) - FEWEST, max(FEWEST, len(logs) // 150)), len(logs)]
 
-    def places(a: int, b: int) -> list[int]:
-        """Return where to cut this piece: at both ends of the bump that explains most."""
-        size, total, square = b - a, sums[b] - sums[a], squares[b] - squares[a]
-        whole = spread(total, square, size)
-        grid = range(a, b + 1, max(FEWEST, size // 80))
-        best = whole, a, b
-        for x in grid:
-            for y in grid:
-                if FEWEST <= y - x <= size - FEWEST:
-                    part, inner = sums[y] - sums[x], squares[y] - squares[x]
-                    rest = spread(total - part, square - inner, size - y + x)
-                    best = min(best, (spread(part, inner, y - x) + rest, x, y))
-        if size * log(whole / best[0]) <= 4 * log(len(logs)):
-            return []
-        ends = sorted({a, *best[1:], b})
-        return ends[1:-1] + [place for piece in pairwise(ends) for place in places(*piece)]
+    def spread(a: int, b: int) -> float:
+        return (squares[b] - squares[a] - (sums[b] - sums[a]) ** 2 / (b - a)) / noise
 
+    cheapest = [(0.0, 0)]  # the price up to each place, and the place of the last cut before it
+    for index, b in enumerate(places[1:], 1):
+        prices = (cheapest[i][0] + spread(places[i], b) for i in range(index))
+        price, last = min((price, i) for i, price in enumerate(prices))
+        cheapest.append((price + 2 * log(len(logs)), last))
+    ends, index = list[int](), len(places) - 1
+    while index:
+        ends.insert(0, places[index])
+        index = cheapest[index][1]
     joined = list[tuple[int, int, float]]()
-    for a, b in pairwise([0, *sorted(places(0, len(logs))), len(logs)]):
+    for a, b in pairwise([0, *ends]):
         start, mean = a, (sums[b] - sums[a]) / (b - a)
         if joined and abs(mean - joined[-1][2]) < FACTOR:
             start = joined.pop()[0]

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
-LOCAL = {"Log", "Now", "Pick", "Reserve", "Throw", "Together"}
-EVENTS = {"Began", "Answered"}
+UNSERVED = {"Delay", "Log", "Now", "Pick", "Reserve", "Throw", "Together"}
 UNSENT = {"CircuitOpen", "Crowded"}
-BEGIN, END = "startTimeUnixNano", "endTimeUnixNano"
-COUNTS = "http.request.resend_count", "ixbackoff.resend_count"
-OTLP = {"resourceSpans": "line", **dict.fromkeys(("spanId", BEGIN, END), "span")}
-Place = tuple[str, Any]
-"""The place of a line or a span, for errors, and the line itself."""
+CLIENT = 3, "SPAN_KIND_CLIENT"
+HTTP, COMMAND, RUN = KINDS = "http.request.method", "ixbackoff.resend_count", "ixbackoff.run.id"
+COUNTS = "http.request.resend_count", COMMAND
 
 
 class Try(NamedTuple):
@@ -33,8 +30,23 @@ class Try(NamedTuple):
     def seconds(self) -> float:
         return self.ended - self.begun
 
+    def checked(self) -> Try:
+        if not -inf < self.begun <= self.ended < inf:
+            raise ValueError("no finite times, or negative seconds,")
+        return self
+
     def failed_with(self, names: Iterable[str]) -> bool:
         return bool({self.failure, str(self.status)} & {*names})
+
+
+class Span(NamedTuple):
+    """A span as a try of its own, with the id of the span around it, and its kind of count."""
+
+    own: Try
+    parent: str
+    kind: str | None
+    resent: int
+    there: set[Any]
 
 
 class Recorded(NamedTuple):
@@ -48,89 +60,92 @@ class Recorded(NamedTuple):
     alone: int
 
 
-def recorded(
-    paths: Iterable[Path], form: str | None = None, peer: str | None = None, /
-) -> Recorded:
-    """Read the tries in these files, by default in the format that their first lines show.
+def recorded(paths: Iterable[Path], form: str | None = None, peer: str | None = None) -> Recorded:
+    """Read the tries in these files, each line in the format that it shows if `form` is `None`.
+
+    The last line of a file may be incomplete, as if its process was killed.
 
     Raises:
         ValueError: a line is wrong, and the message says where; or there is no try.
         OSError: a file cannot be read.
     """
-    spans, tries, arrived = list[Place](), list[Try](), dict[str, float]()
-    for path in paths:
-        otlp = form == "otlp"
-        for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            if number == 1 and form is None:
-                otlp = '"resourceSpans"' in text
-            place = f"{path}:{number}"
-            try:
-                line = json.loads(text)
-            except ValueError as error:
-                raise ValueError(f"{place}: not a line of JSON: {error}.") from None
+    spans, tries, arrived = list[Span](), list[Try](), dict[str, float]()
+    for path, number, text in lines_of(paths):
+        otlp = '"resourceSpans"' in text if form is None else form == "otlp"
+        try:
+            line = json.loads(text)
             if otlp:
-                resources = field(place, line, "resourceSpans")
-                scopes = [scope for one in resources for scope in one["scopeSpans"]]
-                spans += [(place, span) for scope in scopes for span in scope["spans"]]
-            elif field(place, line, "event") in EVENTS and line.get("name") not in LOCAL:
-                run = f"{field(place, line, 'process')} {field(place, line, 'run')}"
-                time = field(place, line, "t")
-                if line["event"] == "Began":
-                    arrived[run] = time
-                else:
-                    details = map(line.get, ("failure", "status", "retry_after"))
-                    tries.append(Try(run, time - field(place, line, "seconds"), time, *details))
+                scopes = [scope for one in line["resourceSpans"] for scope in one["scopeSpans"]]
+                spans += [span_of(span) for scope in scopes for span in scope["spans"]]
+            elif peer is not None:
+                raise ValueError("--peer needs spans, for there is no address")
+            elif line["event"] == "Began":
+                arrived[f"{line['process']} {line['run']}"] = line["t"]
+            elif line["event"] == "Answered" and line["name"] not in UNSERVED:
+                run, begun = f"{line['process']} {line['run']}", line["t"] - line["seconds"]
+                details = map(line.get, ("failure", "status", "retry_after"))
+                tries.append(Try(run, begun, line["t"], *details).checked())
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, json.JSONDecodeError) and not text.endswith("\n"):
+                continue
+            what = f'no "{error.args[0]}"' if isinstance(error, KeyError) else error
+            raise ValueError(
+                f"{path}:{number}: {what} in this {'span' if otlp else 'event'}."
+            ) from None
     found, alone = tries_of(spans, peer, arrived)
     alone += sum(one.run not in arrived for one in tries)
-    tries += found
-    for one in tries:
-        arrived[one.run] = min(one.begun, arrived.get(one.run, one.begun))
-    tries = sorted((one for one in tries if one.failure not in UNSENT), key=lambda one: one.begun)
+    sent = (one for one in dict.fromkeys(tries + found) if one.failure not in UNSENT)
+    tries = sorted(sent, key=lambda one: one.begun)
     if not tries:
         raise ValueError("There is no try in these files.")
-    start = min(arrived.values())
+    for one in tries:
+        arrived[one.run] = min(one.begun, arrived.get(one.run, one.begun))
+    times = sorted(arrived.values())
+    start = times[0]
     tries = [one._replace(begun=one.begun - start, ended=one.ended - start) for one in tries]
-    return Recorded(tries, sorted(time - start for time in arrived.values()), alone)
+    return Recorded(tries, [time - start for time in times], alone)
 
 
-def field(place: str, line: Any, name: str) -> Any:
-    if not isinstance(line, dict) or line.get(name) is None:
-        raise ValueError(f'{place}: no "{name}" in this {OTLP.get(name, "event")}.')
-    return line[name]
+def lines_of(paths: Iterable[Path]) -> Iterable[tuple[Path, int, str]]:
+    for path in paths:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            for number, text in enumerate(file, 1):
+                yield path, number, text
+
+
+def span_of(span: dict[str, Any]) -> Span:
+    has = {one["key"]: next(iter(one["value"].values())) for one in span.get("attributes", ())}
+    begun, ended = (int(span[f"{name}TimeUnixNano"]) / 1e9 for name in ("start", "end"))
+    status = int(has.get("http.response.status_code", 0)) or None
+    failure = has.get("error.type") or (str(status) if status and status >= 400 else "")
+    asked = has.get("ixbackoff.retry_after")
+    details = failure.rpartition(".")[2] or None, status, None if asked is None else float(asked)
+    own = Try(span["spanId"], begun, ended, *details).checked()
+    kind = next((name for name in KINDS if name in has), None)
+    if span.get("name") in UNSERVED or (span.get("kind", 3) not in CLIENT and kind == HTTP):
+        kind = None
+    count = int(next((has[name] for name in COUNTS if name in has), 0))
+    there = {has.get("server.address"), has.get("network.peer.address")}
+    return Span(own, span.get("parentSpanId") or own.run, kind, count, there)
 
 
 def tries_of(
-    spans: Iterable[Place], peer: str | None, arrived: dict[str, float]
+    spans: Iterable[Span], peer: str | None, arrived: dict[str, float]
 ) -> tuple[list[Try], int]:
     """Return the tries of client spans, and the number of those that are alone.
 
     Spans of an HTTP client inside a command of ours take the place of the command's span.
     """
-    parents, counts = dict[str, str](), defaultdict[str, set[int]](set)
-    http, commands = list[Try](), dict[str, Try]()
-    for place, span in spans:
-        own = field(place, span, "spanId")
-        begun, ended = (int(field(place, span, name)) / 1e9 for name in (BEGIN, END))
-        above = parents[own] = span.get("parentSpanId") or own
-        has = {one["key"]: next(iter(one["value"].values())) for one in span.get("attributes", ())}
-        status = int(has.get("http.response.status_code", 0)) or None
-        failure = has.get("error.type") or (str(status) if (status or 0) >= 400 else "")
-        failure = failure.rpartition(".")[2] or None
-        asked = has.get("ixbackoff.retry_after")
-        one = Try(own, begun, ended, failure, status, asked and float(asked))
-        if COUNTS[1] in has and span.get("name") not in LOCAL:
-            commands[own] = one
-        elif "http.request.method" in has:
-            there = has.get("server.address"), has.get("network.peer.address")
-            http += [one] if peer is None or peer in there else []
-        elif "ixbackoff.run.id" in has:
-            arrived[own] = begun
-        counts[above].add(int(next((has[name] for name in COUNTS if name in has), 0)))
+    parents = {span.own.run: span.parent for span in spans}
+    commands = {span.own.run: span.own for span in spans if span.kind == COMMAND}
+    http = [one.own for one in spans if one.kind == HTTP and (peer is None or peer in one.there)]
+    arrived |= {span.own.run: span.own.begun for span in spans if span.kind == RUN}
+    counts = {(span.parent, span.resent) for span in spans}
+    gaps = sum(count > 0 and (parent, count - 1) not in counts for parent, count in counts)
     tries = list[Try]()
     for one in http or commands.values():
         run = parents[one.run]
         while run in commands:
             run = parents[run]
         tries.append(one._replace(run=run))
-    gaps = sum(one > 0 and one - 1 not in all_ for all_ in counts.values() for one in all_)
     return tries, gaps + sum(one.run not in parents for one in tries)

@@ -7,15 +7,14 @@ try, and by how much that grows with each second of the try's end.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
-from heapq import heapify, heappop, heappush
+from collections.abc import Callable, Mapping, Sequence
+from heapq import heappop, heappush, heapreplace
 from typing import TypeAlias
 
 from .recorded_tries import Try
 
 Undone: TypeAlias = tuple[list[float], list[float]]
-Undoing: TypeAlias = Callable[[Sequence[Try], int, dict[int, float]], Undone]
+Undoing: TypeAlias = Callable[[Sequence[Try], int, Mapping[int, float]], Undone]
 
 
 def crowded(tries: Sequence[Try], refused: Sequence[str]) -> list[Try]:
@@ -30,47 +29,37 @@ def crowded(tries: Sequence[Try], refused: Sequence[str]) -> list[Try]:
     return counted
 
 
-def agenda_of(tries: Sequence[Try]) -> list[tuple[float, bool, int]]:
-    """Return the times of all ends and begins, whether a try begins, and its index."""
-    ends = [(one.ended, False, index) for index, one in enumerate(tries)]
-    return sorted([*ends, *((one.begun, True, index) for index, one in enumerate(tries))])
+def in_order(tries: Sequence[Try], workers: int, left: Mapping[int, float]) -> Undone:
+    """Undo a queue whose workers take one try at a time, in the order in which the tries came.
 
-
-def in_order(tries: Sequence[Try], workers: int, left: dict[int, float]) -> Undone:
-    """Undo a queue whose workers take one try at a time, in the order in which the tries came."""
-    works, started, waiting = [0.0] * len(tries), dict[int, float](), deque[int]()
-    agenda = [event for event in agenda_of(tries) if event[1] or event[2] not in left]
-    heapify(agenda)
-    while agenda:
-        now, begins, index = heappop(agenda)
-        if begins:
-            waiting.append(index)
-        elif index in started:
-            works[index] = now - started.pop(index)
-        else:  # it ended before its turn: with so few workers it did no work
-            waiting.remove(index)
-        while waiting and len(started) < workers:
-            started[first := waiting.popleft()] = now
-            if first in left:
-                heappush(agenda, (now + left[first], False, first))
+    A try begins when a worker is free. With too few workers some end before, so they did no work.
+    """
+    works, free = list[float](), [0.0] * workers
+    for index, one in enumerate(tries):
+        start = max(one.begun, free[0])
+        works.append(one.ended - start)
+        heapreplace(free, start + left[index] if index in left else one.ended)
     return works, [1.0] * len(tries)
 
 
-def shared_evenly(tries: Sequence[Try], cores: int, _: dict[int, float]) -> Undone:
+def shared_evenly(tries: Sequence[Try], cores: int, _: Mapping[int, float]) -> Undone:
     """Undo cores that all tries share: of n, each gets min(1, cores / n) of a second in one."""
+    ends = [(one.ended, False, index) for index, one in enumerate(tries)]
+    begins = [(one.begun, True, index) for index, one in enumerate(tries)]
     works, rates, since = [0.0] * len(tries), [1.0] * len(tries), [0.0] * len(tries)
     done, last, count = 0.0, 0.0, 0
-    for now, begins, index in agenda_of(tries):
+    for now, begin, index in sorted(ends + begins):
         rate = min(1.0, cores / max(1, count))
         done, last = done + (now - last) * rate, now
-        if begins:
-            since[index], count = done, count + 1
+        count += 1 if begin else -1
+        if begin:
+            since[index] = done
         else:
-            works[index], rates[index], count = done - since[index], rate, count - 1
+            works[index], rates[index] = done - since[index], rate
     return works, rates
 
 
-def without_queue(tries: Sequence[Try], _: int, __: dict[int, float]) -> Undone:
+def without_queue(tries: Sequence[Try], _: int, __: Mapping[int, float]) -> Undone:
     return [one.seconds for one in tries], [1.0] * len(tries)
 
 
