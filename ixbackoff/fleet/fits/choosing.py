@@ -13,7 +13,7 @@ from .recorded_tries import Try
 from .undoing import KINDS, crowded
 
 IDLE = 0.025  # the share of the usual work below which a try did none: clocks are not exact
-OUTLIERS, NOTHING = 0.01, 0.001  # the share of works that may have any length, and their density
+OUTLIERS, NOTHING = 0.01, 1e-4  # the share of works that may have any length, and their density
 FEWEST, FACTOR = 30, log(1.25)  # the tries of a phase, and by how much its work differs at least
 MOST, MANY, PATIENCE = 24, 50_000, 4  # workers; from so many tries on, stop after so many worse
 NEAR = 10.0  # nats
@@ -79,14 +79,11 @@ def fitted(given: Sequence[Try], refusals: Sequence[str], leavings: Sequence[str
     Raises:
         ValueError: there is nothing to fit.
     """
-    tries = crowded(given, refusals)
+    overhead = median([one.seconds for one in given if one.failed_with(refusals)] or [0.0])
+    reached = [one._replace(begun=min(one.begun + overhead, one.ended)) for one in given]
+    tries = crowded(reached, refusals)
     refused = [one for one in tries if one.failed_with(refusals)]
-    overhead = median([one.seconds for one in refused]) if refused else 0.0
-    taken = [
-        one._replace(begun=min(one.begun + overhead, one.ended))
-        for one in tries
-        if not one.failed_with(refusals)
-    ]
+    taken = [one for one in tries if not one.failed_with(refusals)]
     calm = sorted((one for one in taken if one.failure is None), key=CROWD)
     if len(calm) < 2 * FEWEST:
         raise ValueError(f"{len(calm)} tries were answered: too few to fit anything.")
@@ -125,7 +122,7 @@ def nearest(
     for kind in KINDS:
         worse = 0
         for workers in range(1, min(MOST, seen) + 1) if kind != "none" else [0]:
-            found = candidate(taken, kind, workers, left, IDLE * usual)
+            found = candidate(taken, kind, workers, left, usual)
             every += [found] if found else []
             worse = worse + 1 if found and found.loss > min(map(LOSS, every)) + NEAR else 0
             if len(taken) > MANY and worse > PATIENCE:
@@ -137,11 +134,11 @@ def nearest(
 
 
 def candidate(
-    taken: Sequence[Try], kind: str, workers: int, left: Mapping[int, float], least: float
+    taken: Sequence[Try], kind: str, workers: int, left: Mapping[int, float], usual: float
 ) -> Candidate | None:
     """Undo the queue, and measure how well the works fit; `None` if half of them are idle."""
     undone = zip(taken, *KINDS[kind](taken, workers, left), strict=True)
-    rows = [row for index, row in enumerate(undone) if row[1] > least and index not in left]
+    rows = [row for index, row in enumerate(undone) if row[1] > IDLE * usual and index not in left]
     idle = len(taken) - len(left) - len(rows)
     if idle > len(rows):
         return None
@@ -152,7 +149,7 @@ def candidate(
     normal = NormalDist(median(core), 1.15 * pstdev(core) or 0.01)
     loss = 2 * len(pieces) * log(len(rows)) - idle * log(NOTHING)
     for (_, work, rate), x in zip(rows, centred, strict=True):
-        density = normal.pdf(x) * rate / work  # of the end
+        density = normal.pdf(x) * rate * usual / work  # of the end
         loss -= log((1 - OUTLIERS) * density + NOTHING)
     base = max(pieces, key=lambda piece: piece[1] - piece[0])[2]
     phases = [

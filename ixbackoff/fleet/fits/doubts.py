@@ -15,7 +15,7 @@ from .recorded_tries import Try
 
 FEW, BUSY = 500, 50
 PARTS = 100  # of the trace's time, for its load
-FOLLOWS = 0.6  # the correlation of phases with the load from which on they follow it
+FOLLOWS = 0.7  # the correlation of phases with the load from which on they follow it
 
 
 def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
