@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 UNSERVED = {"Delay", "Log", "Now", "Pick", "Reserve", "Throw", "Together"}
+EVENTS = {"Began", "Answered"}
 UNSENT = {"CircuitOpen", "Crowded"}
 CLIENT = 3, "SPAN_KIND_CLIENT"
 HTTP, COMMAND, RUN = KINDS = "http.request.method", "ixbackoff.resend_count", "ixbackoff.run.id"
@@ -79,13 +80,16 @@ def recorded(paths: Iterable[Path], form: str | None = None, peer: str | None = 
                 spans += [span_of(span) for scope in scopes for span in scope["spans"]]
             elif peer is not None:
                 raise ValueError("--peer needs spans, for there is no address")
-            elif line["event"] == "Began":
-                arrived[f"{line['process']} {line['run']}"] = line["t"]
-            elif line["event"] == "Answered" and line["name"] not in UNSERVED:
-                run, begun = f"{line['process']} {line['run']}", line["t"] - line["seconds"]
+            elif line["event"] in EVENTS and line["name"] not in UNSERVED:
+                seconds = line["seconds"] if line["event"] == "Answered" else 0.0
                 details = map(line.get, ("failure", "status", "retry_after"))
-                tries.append(Try(run, begun, line["t"], *details).checked())
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+                run, ended = f"{line['process']} {line['run']}", line["t"]
+                one = Try(run, ended - seconds, ended, *details).checked()
+                if line["event"] == "Began":
+                    arrived[run] = ended
+                else:
+                    tries.append(one)
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             if isinstance(error, json.JSONDecodeError) and not text.endswith("\n"):
                 continue
             what = f'no "{error.args[0]}"' if isinstance(error, KeyError) else error
@@ -114,7 +118,9 @@ def lines_of(paths: Iterable[Path]) -> Iterable[tuple[Path, int, str]]:
 
 
 def span_of(span: dict[str, Any]) -> Span:
-    has = {one["key"]: next(iter(one["value"].values())) for one in span.get("attributes", ())}
+    has = {
+        one["key"]: next(iter(one["value"].values()), None) for one in span.get("attributes", ())
+    }
     begun, ended = (int(span[f"{name}TimeUnixNano"]) / 1e9 for name in ("start", "end"))
     status = int(has.get("http.response.status_code", 0)) or None
     failure = has.get("error.type") or (str(status) if status and status >= 400 else "")
@@ -140,7 +146,7 @@ def tries_of(
     commands = {span.own.run: span.own for span in spans if span.kind == COMMAND}
     http = [one.own for one in spans if one.kind == HTTP and (peer is None or peer in one.there)]
     arrived |= {span.own.run: span.own.begun for span in spans if span.kind == RUN}
-    counts = {(span.parent, span.resent) for span in spans}
+    counts = {(one.parent, one.resent) for one in spans if one.kind in {HTTP, COMMAND}}
     gaps = sum(count > 0 and (parent, count - 1) not in counts for parent, count in counts)
     tries = list[Try]()
     for one in http or commands.values():
