@@ -23,9 +23,10 @@ from ixbackoff import N0, N3, Command, Constant, Exponential, RetryBudget, at, d
 from ixbackoff.fleet import each_seed, simulate
 from ixbackoff.fleet.fit_command import main as fit
 from ixbackoff.fleet.fits.choosing import Model
-from ixbackoff.fleet.fits.doubts import chains_of
-from ixbackoff.fleet.fits.foretelling import FittedService, bands, numbers_between, saved_model
-from ixbackoff.fleet.fits.recorded_tries import recorded
+from ixbackoff.fleet.fits.foretelling import BAND, FittedService, numbers_between, saved_model
+from ixbackoff.fleet.fits.recorded_tries import Try, recorded
+from ixbackoff.fleet.samples import quantile
+from ixbackoff.fleet.seeds import SEEDS
 
 from .fitted_services import SECONDS, TRUTHS, WHAT_IFS
 
@@ -39,15 +40,13 @@ class Ask(Command[None]):
     __slots__ = ()
 
 
-def simulated(
-    model: Model, policy: str, times: list[float], candidate: int, seed: int
-) -> dict[str, float]:
+def simulated(model: Model, policy: str, times: list[float], seed: int) -> dict[str, float]:
     budget = RetryBudget(10)
     asking: Any = do(Ask()).limit(0.3) if policy == "timeout" else Ask()
     program: Any = at(N0).retry(asking) if policy == "none" else at(N3).retry(asking)
     outcome = simulate(
         program,
-        FittedService(model, candidate, seed, phases=False).serves(Ask),
+        FittedService(model, seed, phases=False).serves(Ask),
         arrivals=times,
         seconds=SECONDS,
         schedule={"fast": Constant(0.02), "slow": Exponential(0.5)}.get(policy, Exponential(0.1)),
@@ -57,18 +56,34 @@ def simulated(
     return numbers_between(outcome, 0, int(SECONDS))
 
 
+def happened(tries: list[Try], seconds: float) -> dict[str, float]:
+    """Measure the runs that ended in time, as `numbers_between` measures those of a simulation."""
+    runs = dict[str, list[Try]]()
+    for one in tries:
+        runs.setdefault(one.run, []).append(one)
+    ended = [run for run in runs.values() if run[-1].ended < seconds]
+    latencies = [run[-1].ended - run[0].begun for run in ended if run[-1].failure is None]
+    return {
+        "requests/s": sum(one.begun < seconds for one in tries) / seconds,
+        "goodput/s": len(latencies) / seconds,
+        "failed, %": 100 * (1 - len(latencies) / len(ended)),
+        "p50, s": quantile(latencies, 0.5),
+        "p99, s": quantile(latencies, 0.99),
+    }
+
+
 def judged(folder: Path) -> Iterable[tuple[str, str, tuple[float, float], float, float]]:
     """Yield each what-if and number with its band, its median, and what happened."""
-    model = saved_model(folder / "model.json")
+    model = saved_model(str(folder / "model.json"))
+    below, seeds = BAND / len(model.near), SEEDS * len(model.near)
     for name, (policy, _) in WHAT_IFS.items():
         tries, arrivals, _ = recorded([folder / f"{name}.jsonl"])
-        samples = [
-            each_seed(partial(simulated, model, policy, arrivals, candidate))
-            for candidate in range(len(model.near))
-        ]
-        found = bands(samples)
-        for what, value in chains_of(tries).happened(tries, 0, int(SECONDS)).items():
-            yield name, what, found[what], samples[0].quantile(itemgetter(what)), value
+        sample = each_seed(partial(simulated, model, policy, arrivals), seeds)
+        for what, value in happened(tries, SECONDS).items():
+            least, middle, most = (
+                sample.quantile(itemgetter(what), at) for at in (below, 0.5, 1 - below)
+            )
+            yield name, what, (least, most), middle, value
 
 
 def table(folder: Path) -> tuple[int, int]:

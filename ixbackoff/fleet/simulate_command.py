@@ -10,7 +10,6 @@ from functools import partial
 from itertools import islice
 from math import ceil, inf, nan
 from operator import itemgetter
-from pathlib import Path
 from random import Random
 from shutil import get_terminal_size
 from time import monotonic
@@ -38,7 +37,6 @@ from .._words.reasons import NOTE
 from ..plotting.plot_command import pictured
 from .arrivals import Arrivals
 from .drawing import Panel, Picture, by_second, draw
-from .fits.choosing import Model
 from .fits.foretelling import BAND, FittedService, numbers_between, saved_model
 from .lost_capacity import Outage
 from .outcomes import Outcome, Second
@@ -119,13 +117,6 @@ def breaker(text: str) -> Callable[[], CircuitBreaker]:
     return made
 
 
-def model(text: str) -> Model:
-    try:
-        return saved_model(Path(text))
-    except (OSError, ValueError) as error:
-        raise ArgumentTypeError(str(error)) from None
-
-
 def service(args: Namespace) -> Service:
     if args.model:
         return FittedService(args.model, args.seed, phases=args.replay)
@@ -173,7 +164,9 @@ FLAGS = (
     Flag("within", None, duration(1e-6), "the time limit of each run, such as 30 or 5m", "SECONDS"),
     Flag("breaker", None, breaker, "each client's circuit breaker", "FAILURES:WITHIN:OPEN_FOR"),
     Flag("shared", False, bool, "share one budget and one breaker between all clients"),
-    Flag("model", None, model, "instead of --service: a model that `fleet fit` saved", "FILE"),
+    Flag(
+        "model", None, saved_model, "instead of --service: a model that `fleet fit` saved", "FILE"
+    ),
     Flag("replay", False, bool, "with --model: the arrivals of its trace (default)"),
     Flag("load", None, number(0.01, 100), "with --model: those arrivals, so many times as many"),
 )

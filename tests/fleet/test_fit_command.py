@@ -57,7 +57,7 @@ def test_a_model_is_saved_and_foretells_the_trace_and_other_loads(here: Path, ca
     assert "a queue in order, 4 workers, refuses from 16 at once" in out
     assert "no other within 10 nats" in out
     assert "held back  goodput/s" in out
-    model = saved_model(Path("books.json"))
+    model = saved_model("books.json")
     assert model.doubts == []
     assert model.arrivals == pytest.approx(recorded([Path(file)]).arrivals)
 
@@ -191,7 +191,7 @@ def test_a_real_service_is_fitted_and_another_policy_foretold(
     asyncio.run(record())
     main([str(trace), "--hold", "0.05", "--save", "books.json", "--even-so", "--jobs", "1"])
     assert "4 workers, refuses from 16 at once" in capsys.readouterr().out
-    model = saved_model(Path("books.json"))
+    model = saved_model("books.json")
     assert 4 / fmean(model.near[0].works) == pytest.approx(80.0, rel=0.1)
     happened = recorded([other]).tries
     well = sum(one.failure is None and one.ended < 6 for one in happened) / 6

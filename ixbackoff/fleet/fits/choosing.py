@@ -47,13 +47,12 @@ class Model(NamedTuple):
 
     Attributes:
         near: the candidates within 10 nats, the best first.
-        limit: the crowd that refuses others; `None` if it is not known.
+        limit: the crowd that refuses others, as far as known.
         fails: the share of tries that fail by chance.
         patience: the seconds after which clients leave, if they do.
-        seen: the greatest crowd in the trace.
+        seen: the greatest crowd.
         blur: the takings and refusals on the wrong side of the limit, for each refusal.
-        others: the tries that failed in another way than by a refusal or an impatient client.
-        doubts: what speaks against the model.
+        others: the tries with further failures.
     """
 
     near: list[Candidate]

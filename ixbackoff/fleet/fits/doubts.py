@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from math import log, nan
+from math import ceil, log, nan
 from statistics import correlation
 
 from ..reports import written
@@ -48,13 +48,12 @@ def loaded(phases: Sequence[tuple[float, float, float]], arrivals: Sequence[floa
     """Return by how much the factors of the phases follow the load, -1 to 1."""
     part = arrivals[-1] / PARTS or 1.0
     loads = Counter(int(time / part) for time in arrivals)
-    middles = [(index + 0.5) * part for index in range(PARTS)]
-    factors = [
-        log(next((factor for begin, end, factor in phases if begin <= time < end), 1.0))
-        for time in middles
-    ]
-    flat = len({*factors}) == 1 or len({*loads.values()}) == 1
-    return 0.0 if flat else correlation(factors, [loads[index] for index in range(PARTS)])
+    rates, factors = [loads[index] for index in range(PARTS)], [0.0] * PARTS
+    for begin, end, factor in phases:
+        for index in range(ceil(begin / part), min(PARTS, ceil(end / part))):
+            factors[index] = log(factor)
+    flat = len({*factors}) == 1 or len({*rates}) == 1
+    return 0.0 if flat else correlation(factors, rates)
 
 
 def own_trace(

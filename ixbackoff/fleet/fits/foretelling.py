@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -27,16 +28,17 @@ BAND = 0.025  # of the seeds are below a band, and as many above it
 Numbers = dict[str, float]
 
 
-def saved_model(path: Path) -> Model:
-    """Read a saved model; raise ValueError if the file has none, or one of another version."""
+def saved_model(path: str) -> Model:
+    """Read a saved model, for a flag; one of another version, or none, is an error."""
     try:
-        found: Any = json.loads(path.read_text())
-        model = Model([Candidate(*one) for one in found.pop("near")], **found)
-    except (ValueError, TypeError, AttributeError, KeyError):
-        model = None
-    if model is None or model.version != VERSION:
-        raise ValueError(f"{path} was fitted by another version: fit again")
-    return model
+        found: Any = json.loads(Path(path).read_text())
+        if found["version"] == VERSION:
+            return Model([Candidate(*one) for one in found.pop("near")], **found)
+    except OSError as error:
+        raise ArgumentTypeError(str(error)) from None
+    except (ValueError, TypeError, KeyError):
+        pass
+    raise ArgumentTypeError(f"{path} was fitted by another version: fit again")
 
 
 class FittedService(Service):
