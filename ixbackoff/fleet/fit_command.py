@@ -35,19 +35,17 @@ FLAGS = (
 
 def text_of(model: Model) -> str:
     best, works = model.near[0], model.near[0].works
-    near = len(model.near) - 1 or "no"
-    limit = "no refusal" if model.limit is None else f"refuses from {model.limit} at once"
+    kind, others = NAMES[best.kind].format(best.workers), len(model.near) - 1 or "no"
+    limit = f"refuses from {model.limit} at once" if model.limit else "no refusal"
     capacity = f"; capacity {best.workers / fmean(works):.1f}/s" if best.workers else ""
     lines = [
-        f"service    {NAMES[best.kind].format(best.workers)}, {limit} ({model.tries} tries; {near} "
-        "other within 10 nats)",
+        f"service    {kind}, {limit} ({model.tries} tries; {others} other within 10 nats)",
         f"work       {fmean(works):.3f} s in the mean, {quantile(works, 0.99):.2f} s at the 99th "
         f"percentile{capacity}",
         *(f"slow       {f:.2f} times from {a:.1f} s to {b:.1f} s" for a, b, f in best.phases),
         f"failures   {model.fails:.1%} by chance",
+        f"sight      {model.blur:.0%} of the refusals on the wrong side of the limit",
     ]
-    if model.refused:
-        lines.append(f"sight      {model.blur:.0%} of the refusals on the wrong side of the limit")
     return "\n".join(lines)
 
 
@@ -71,12 +69,9 @@ def main(arguments: list[str] | None = None) -> int:
         return WRONG
     print(text_of(model))
     said = doubts(model, alone, [time for time in arrivals if time < split])
-    windows = {"fitted": (0, split), "held back": (split, end)}
-    begun = [one.begun for one in tries]
-    sample = sampled(partial(replayed, model, begun, [*windows.values()]), args)
-    for index, (part, window) in enumerate(windows.items()):
-        foretold = [result[index] for result in sample.results]
-        text, off = own_trace(part, tries, window, foretold)
+    sample = sampled(partial(replayed, model, [one.begun for one in tries], end), args)
+    for part, first, last in (("fitted", 0, split), ("held back", split, end)):
+        text, off = own_trace(part, tries, sample.results, first, last)
         print(text)
         said += off
     print(*(f"doubt      {sentence}\n" for sentence in said), sep="", end="")

@@ -36,7 +36,7 @@ def test_spans_of_any_http_client_give_the_same_model(tmp_path: Path) -> None:
     for one, other in zip(read.tries, lines.tries, strict=True):
         assert one[1:3] == pytest.approx(other[1:3], abs=1e-5)
     first, second = (fitted(some.tries, ["503"], []) for some in (lines, read))
-    assert (first.limit, first.refused) == (second.limit, second.refused)
+    assert (first.limit, first.tries) == (second.limit, second.tries)
     assert [(found.kind, found.workers) for found in first.near] == [("fifo", 4)]
     assert second.near[0].works == pytest.approx(first.near[0].works, abs=1e-5)
 

@@ -23,50 +23,30 @@ CROWD, LOSS = attrgetter("there"), attrgetter("loss")
 
 
 class Candidate(NamedTuple):
-    """A discipline and a number of workers, with what they say about the tries.
-
-    Attributes:
-        loss: minus the log-likelihood of all ends, in nats.
-        works: the seconds of work, outside of the slow phases.
-        phases: the begins, ends and factors of the slow phases.
-        leak: by how much the work of tries among many is longer: 1 if the queue is undone.
-        busy: the tries that found all workers at work.
-    """
+    """A discipline and a number of workers, with what they say about the tries."""
 
     kind: str
     workers: int
-    loss: float
-    works: list[float]
-    phases: list[tuple[float, float, float]]
-    leak: float
-    busy: int
+    loss: float  # minus the log-likelihood of all ends, in nats
+    works: list[float]  # seconds, outside of the slow phases
+    phases: list[tuple[float, float, float]]  # begins, ends and factors
+    leak: float  # by how much the work of tries among many is longer: 1 if the queue is undone
+    busy: int  # the tries that found all workers at work
 
 
 class Model(NamedTuple):
-    """A fitted service; the times are those of its trace.
+    """A fitted service; the times are those of its trace."""
 
-    Attributes:
-        near: the candidates within 10 nats, the best first.
-        limit: the crowd that refuses others, as far as known.
-        fails: the share of tries that fail by chance.
-        patience: the seconds after which clients leave, if they do.
-        seen: the greatest crowd.
-        blur: the takings and refusals on the wrong side of the limit, for each refusal.
-        others: the tries with further failures.
-    """
-
-    near: list[Candidate]
-    limit: int | None
+    near: list[Candidate]  # within 10 nats, the best first
+    limit: int | None  # the crowd that refuses others
     overhead: float
-    fails: float
-    status: int
+    fails: float  # the share of tries that fail by chance
     retry_after: float | None
-    patience: float | None
-    seen: int
-    blur: float
+    patience: float | None  # the seconds after which clients leave
+    seen: int  # the greatest crowd
+    blur: float  # the takings and refusals on the wrong side of the limit, for each refusal
     tries: int
-    refused: int
-    others: int
+    others: int  # the tries that failed in another way than by a refusal or an impatient client
     arrivals: Sequence[float] = ()
     doubts: Sequence[str] = ()
     version: int = VERSION
@@ -99,18 +79,16 @@ def fitted(given: Sequence[Try], refusals: Sequence[str], leavings: Sequence[str
     early = sum(there < LOW * limit for there in full)
     low = early + sum(there < LOW * limit for there in free)
     return Model(
-        near=nearest(taken, left, usual, seen),
-        limit=limit if refused else None,
-        overhead=overhead,
-        fails=early / max(1, low),
-        status=next((one.status for one in refused if one.status), 503),
-        retry_after=median(asked) if 2 * len(asked) > len(refused) else None,
-        patience=median(taken[i].seconds for i in left) if 100 * len(left) > len(tries) else None,
-        seen=seen,
-        blur=(wrong(limit) - early) / len(refused) if refused else 0.0,
-        tries=len(tries),
-        refused=len(refused),
-        others=len(taken) - len(left) - len(calm),
+        nearest(taken, left, usual, seen),
+        limit if refused else None,
+        overhead,
+        early / max(1, low),
+        median(asked) if 2 * len(asked) > len(refused) else None,
+        median(taken[index].seconds for index in left) if 100 * len(left) > len(tries) else None,
+        seen,
+        (wrong(limit) - early) / max(1, len(refused)) if refused else 0.0,
+        len(tries),
+        len(taken) - len(left) - len(calm),
     )
 
 

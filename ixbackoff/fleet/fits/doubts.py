@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from math import ceil, log, nan
 from statistics import correlation
 
+from ..outcomes import Outcome
 from ..reports import written
 from ..samples import quantile
 from .choosing import Model
-from .foretelling import BAND, Numbers
+from .foretelling import BAND, numbers_between
 from .recorded_tries import Try
 
 FEW, BUSY = 500, 50
 PARTS = 100  # of the trace's time, for its load
+OFF = {"goodput/s": 0.15, "p50, s": 0.3, "p99, s": 0.3}  # from the middle of a band
 FOLLOWS = 0.7  # the correlation of phases with the load from which on they follow it
 
 
@@ -36,7 +38,7 @@ def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
         f"Equally likely: {names}; simulations show the band of all.": len(model.near) > 1,
         "No queue explains the tries best: none of them waited for another.": best.kind == "none",
         "No try was refused: the limit of the queue is not known; what-ifs up to "
-        f"{model.seen} at once only.": not model.refused,
+        f"{model.seen} at once only.": model.limit is None,
         f"{model.others / tries:.0%} of the tries failed in another way, for which there is no "
         "model.": model.others > 0.05 * tries,
         "Slow when busy: no phase, but a queue that is not understood.": follows > FOLLOWS,
@@ -57,24 +59,19 @@ def loaded(phases: Sequence[tuple[float, float, float]], arrivals: Sequence[floa
 
 
 def own_trace(
-    part: str, tries: Sequence[Try], window: tuple[int, int], foretold: Sequence[Numbers]
+    part: str, tries: Sequence[Try], outcomes: Sequence[Outcome], begin: int, end: int
 ) -> tuple[str, list[str]]:
     """Return the bands of a part of the trace beside what happened, and what is out of them."""
-    begin, end = window
     well = [one.seconds for one in tries if one.failure is None and begin <= one.ended < end]
     p50, p99 = (quantile(well or [nan], at) for at in (0.5, 0.99))
-    cells, said = list[str](), list[str]()
-    for name, value, bound in (
-        ("goodput/s", len(well) / (end - begin), 0.15),
-        ("p50, s", p50, 0.3),
-        ("p99, s", p99, 0.3),
-    ):
+    real = ("goodput/s", len(well) / (end - begin)), ("p50, s", p50), ("p99, s", p99)
+    foretold, cells = [numbers_between(one, begin, end) for one in outcomes], list[str]()
+    said = list[str]()
+    for name, value in real:
         low, high = (quantile([one[name] for one in foretold], at) for at in (BAND, 1 - BAND))
         least, most, happened = map(written, (low, high, value))
         cells.append(f"{name} {least}..{most} ({happened})")
-        if not (low <= value <= high or abs((low + high) / 2 - value) <= bound * value):
-            said.append(
-                f"It does not predict its own trace: {part}, {name} {least} to {most}, but "
-                f"{happened} happened."
-            )
+        if not (low <= value <= high or abs((low + high) / 2 - value) <= OFF[name] * value):
+            text = f"{part}, {name} {least} to {most}, but {happened} happened."
+            said.append(f"It does not predict its own trace: {text}")
     return f"{part:11}{'; '.join(cells)}", said

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from ..._words.commands import Command
-from ..._words.failures import ServerError, Throttled
+from ..._words.failures import Throttled
 from ..._words.rungs import N0
 from ..._writing.attempts import do
 from ..._writing.programs import at
@@ -24,12 +24,11 @@ from ..simulation import simulate
 from .choosing import VERSION, Candidate, Model
 
 ENDLESS = 10**9
-BAND = 0.025  # of the seeds are below a band, and as many above it
-Numbers = dict[str, float]
+BAND = 0.025  # the share of the seeds below a band, and above it
 
 
 def saved_model(path: str) -> Model:
-    """Read a saved model, for a flag; one of another version, or none, is an error."""
+    """Read the model of a flag; raise ArgumentTypeError if there is none of this version."""
     try:
         found: Any = json.loads(Path(path).read_text())
         if found["version"] == VERSION:
@@ -45,10 +44,9 @@ class FittedService(Service):
     """The service of a model: a seed chooses one of its candidates, and resamples the works."""
 
     def __init__(self, model: Model, seed: int, phases: bool = True) -> None:
-        self.model = model
-        self.found = found = model.near[seed % len(model.near)]
-        self.works = Random(seed).choices(found.works, k=len(found.works))  # noqa: S311
-        self.phases = found.phases if phases else []
+        self.model, self.found = model, model.near[seed % len(model.near)]
+        self.works = Random(seed).choices(self.found.works, k=len(self.found.works))  # noqa: S311
+        self.phases = self.found.phases if phases else []
 
     def work(self, random: Random) -> float:
         return self.works[int(random.random() * len(self.works))]
@@ -73,11 +71,9 @@ class _Fitted(Forwarding):
         self.events.after(self.model.overhead, self.arrived, request)
 
     def arrived(self, request: Request) -> None:
-        model = self.model
-        full = model.limit is not None and self.load() >= model.limit
-        if full or self.events.random.random() < model.fails:
-            asked, throttled = model.retry_after, model.status == 429
-            request.fail(Throttled(asked) if throttled else ServerError(model.status, asked))
+        full = self.model.limit is not None and self.load() >= self.model.limit
+        if full or self.events.random.random() < self.model.fails:
+            request.fail(Throttled(self.model.retry_after))
         else:
             self.behind.ask(request)
 
@@ -86,17 +82,14 @@ class Asking(Command[None]):
     __slots__ = ()
 
 
-def replayed(
-    model: Model, begun: Sequence[float], windows: Sequence[tuple[int, int]], seed: int
-) -> list[Numbers]:
-    """Let the service get the tries of the trace, and return the numbers of each window."""
+def replayed(model: Model, begun: Sequence[float], seconds: float, seed: int) -> Outcome:
+    """Let the service get the tries of the trace, each as a run."""
     asking: Any = do(Asking()).limit(model.patience) if model.patience else Asking()
-    service, until = FittedService(model, seed).serves(Asking), windows[-1][1]
-    outcome = simulate(at(N0).retry(asking), service, arrivals=begun, seconds=until, seed=seed)
-    return [numbers_between(outcome, *window) for window in windows]
+    service = FittedService(model, seed).serves(Asking)
+    return simulate(at(N0).retry(asking), service, arrivals=begun, seconds=seconds, seed=seed)
 
 
-def numbers_between(outcome: Outcome, begin: int, end: int) -> Numbers:
+def numbers_between(outcome: Outcome, begin: int, end: int) -> dict[str, float]:
     """Measure these seconds of a simulation: requests by their begins, runs by their ends."""
     asked, well, gave_up = (
         outcome.rate(attrgetter(name), begin, end) for name in ("asked", "well", "gave_up")

@@ -14,7 +14,6 @@ from typing import TypeAlias
 from .recorded_tries import Try
 
 Undone: TypeAlias = tuple[list[float], list[float]]
-Undoing: TypeAlias = Callable[[Sequence[Try], int, Mapping[int, float]], Undone]
 
 
 def crowded(tries: Sequence[Try], refused: Sequence[str]) -> list[Try]:
@@ -44,23 +43,22 @@ def in_order(tries: Sequence[Try], workers: int, left: Mapping[int, float]) -> U
 
 def shared_evenly(tries: Sequence[Try], cores: int, _: Mapping[int, float]) -> Undone:
     """Undo cores that all tries share: of n, each gets min(1, cores / n) of a second in one."""
-    ends = [(one.ended, False, index) for index, one in enumerate(tries)]
-    begins = [(one.begun, True, index) for index, one in enumerate(tries)]
-    works, rates, since = [0.0] * len(tries), [1.0] * len(tries), [0.0] * len(tries)
+    works, rates, since = ([0.0] * len(tries) for _ in range(3))
+    ends = [(one.ended, -1, index) for index, one in enumerate(tries)]
+    begins = [(one.begun, 1, index) for index, one in enumerate(tries)]
     done, last, count = 0.0, 0.0, 0
-    for now, begin, index in sorted(ends + begins):
+    for now, change, index in sorted(ends + begins):
         rate = min(1.0, cores / max(1, count))
-        done, last = done + (now - last) * rate, now
-        count += 1 if begin else -1
-        if begin:
+        done, last, count = done + (now - last) * rate, now, count + change
+        if change > 0:
             since[index] = done
         else:
             works[index], rates[index] = done - since[index], rate
     return works, rates
 
 
-def without_queue(tries: Sequence[Try], _: int, __: Mapping[int, float]) -> Undone:
-    return [one.seconds for one in tries], [1.0] * len(tries)
-
-
-KINDS: dict[str, Undoing] = {"fifo": in_order, "ps": shared_evenly, "none": without_queue}
+KINDS: dict[str, Callable[[Sequence[Try], int, Mapping[int, float]], Undone]] = {
+    "fifo": in_order,
+    "ps": shared_evenly,
+    "none": lambda tries, *_: ([one.seconds for one in tries], [1.0] * len(tries)),
+}
