@@ -19,8 +19,8 @@ from .samples import quantile
 from .seeds import SEEDS
 
 NAMES = {
-    "fifo": "a queue in order, {} workers",
-    "ps": "{} cores that all share",
+    "fifo": "a queue in order, {} worker{}",
+    "ps": "{} core{} that all share",
     "none": "no queue",
 }
 FLAGS = (
@@ -35,7 +35,10 @@ FLAGS = (
 
 def text_of(model: Model) -> str:
     best, works = model.near[0], model.near[0].works
-    kind, others = NAMES[best.kind].format(best.workers), len(model.near) - 1 or "no"
+    kind, others = (
+        NAMES[best.kind].format(best.workers, "s" * (best.workers > 1)),
+        len(model.near) - 1 or "no",
+    )
     limit = f"refuses from {model.limit} at once" if model.limit else "no refusal"
     capacity = f"; capacity {best.workers / fmean(works):.1f}/s" if best.workers else ""
     lines = [

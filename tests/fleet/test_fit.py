@@ -108,9 +108,10 @@ def test_a_truth_is_recovered_with_its_slow_phase(truth: Truth, seed: int) -> No
     assert (found.kind, found.workers, model.limit) == (truth.kind, truth.workers, truth.limit)
     assert isclose(fmean(found.works), truth.mean, rel_tol=0.05)
     assert abs(model.fails - truth.fails) < 0.01
-    assert doubts(model, 0, [one.begun for one in tries if one.begun < 90]) == []
+    runs = {one.run: one.begun for one in reversed(tries)}
+    assert doubts(model, 0, sorted(time for time in runs.values() if time < 90)) == []
     slow = max(found.phases, key=lambda phase: phase[1] - phase[0])
-    assert (slow[0], slow[1]) == pytest.approx((begin, begin + 9.0), abs=2.0)
+    assert (slow[0], slow[1]) == pytest.approx((begin, begin + 9.0), abs=3.0)
     assert slow[2] == pytest.approx(1.8, rel=0.2)
 
 
@@ -119,6 +120,14 @@ def test_a_queue_is_recovered() -> None:
     assert [(one.kind, one.workers) for one in model.near] == [("fifo", 4)]
     assert (model.limit, model.retry_after, model.patience) == (16, None, None)
     assert fmean(model.near[0].works) == pytest.approx(0.08, rel=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["fifo", "ps"])
+def test_many_workers_are_found(kind: str) -> None:
+    near = fit(tries_of(Truth(kind, 30, 80, 0.6, 0.4))).near
+    assert {one.kind for one in near} == {kind}
+    assert 30 in {one.workers for one in near}
 
 
 def test_a_long_trace_is_climbed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,6 +169,7 @@ def without(line: dict[str, Any], name: str) -> dict[str, Any]:
         ({**ANSWERED, "seconds": None}, "in this event."),
         ({**ANSWERED, "event": "Began", "t": None}, "in this event."),
         ({**ANSWERED, "event": "Began", "t": float("nan")}, "in this event."),
+        ({**ANSWERED, "retry_after": "soon"}, "could not convert string to float: 'soon' in this"),
         ([1, 2], "in this event."),
         (7, "in this event."),
         (None, "in this event."),

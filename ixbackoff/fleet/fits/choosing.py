@@ -15,7 +15,7 @@ from .undoing import KINDS, crowded
 IDLE = 0.025  # the share of the usual work below which a try did none: clocks are not exact
 OUTLIERS, NOTHING = 0.01, 1e-4  # the share of works that may have any length, and their density
 FEWEST, FACTOR = 30, log(1.25)  # the tries of a phase, and by how much its work differs at least
-MOST, MANY, PATIENCE = 24, 50_000, 4  # workers; from so many tries on, stop after so many worse
+MOST, MANY, PATIENCE = 24, 50_000, 4  # from so many workers or tries on, stop after so many worse
 NEAR = 10.0  # nats
 LOW = 0.7  # the share of the limit below which a refusal is a failure by chance
 VERSION = 1  # of saved models
@@ -98,11 +98,11 @@ def nearest(
     every = list[Candidate]()
     for kind in KINDS:
         worse = 0
-        for workers in range(1, min(MOST, seen) + 1) if kind != "none" else [0]:
+        for workers in range(1, seen + 1) if kind != "none" else [0]:
             found = candidate(taken, kind, workers, left, usual)
             every += [found] if found else []
             worse = worse + 1 if found and found.loss > min(map(LOSS, every)) + NEAR else 0
-            if len(taken) > MANY and worse > PATIENCE:
+            if worse > PATIENCE and (len(taken) > MANY or workers >= MOST):
                 break
     if not every:
         raise ValueError("Most tries took no time, so there is no queue to undo.")

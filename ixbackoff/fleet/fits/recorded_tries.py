@@ -33,7 +33,8 @@ class Try(NamedTuple):
     def checked(self) -> Try:
         if not -inf < self.begun <= self.ended < inf:
             raise ValueError("no finite times, or negative seconds,")
-        return self
+        asked = self.retry_after
+        return self if asked is None else self._replace(retry_after=float(asked))
 
     def failed_with(self, names: Iterable[str]) -> bool:
         return bool({self.failure, str(self.status)} & {*names})
@@ -111,8 +112,7 @@ def span_of(span: dict[str, Any]) -> Span:
     begun, ended = (int(span[f"{name}TimeUnixNano"]) / 1e9 for name in ("start", "end"))
     status = int(has.get("http.response.status_code", 0)) or None
     failure = has.get("error.type") or (str(status) if status and status >= 400 else "")
-    asked = has.get("ixbackoff.retry_after")
-    details = failure.rpartition(".")[2] or None, status, None if asked is None else float(asked)
+    details = failure.rpartition(".")[2] or None, status, has.get("ixbackoff.retry_after")
     has["resent"] = int(has.get(COMMAND, has.get("http.request.resend_count", 0)))
     return Try(span["spanId"], begun, ended, *details).checked(), has
 
