@@ -281,6 +281,23 @@ def test_inner_is_checked(inner: Any) -> None:
             middleware(print, inner=inner)  # type: ignore[arg-type]
 
 
+def test_an_early_hint_does_not_end_the_request() -> None:
+    tries: list[int] = []
+
+    async def app(_: Any, __: Any, send: Any) -> None:
+        await send({"type": "http.response.early_hint", "links": [b"</style.css>; rel=preload"]})
+        with suppress(NotReady):
+            counted(tries)
+        await answer(send, 200)
+
+    async def get() -> None:
+        async with httpx.AsyncClient(transport=InProcess(asgi(app))) as client:
+            await client.get("http://here/", headers=MARK)
+
+    asyncio.run(get())
+    assert tries == [1]
+
+
 def test_a_stream_that_breaks_after_its_headers_says_nothing() -> None:
     async def app(_: Any, __: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
