@@ -141,10 +141,12 @@ def test_a_long_trace_is_climbed(monkeypatch: pytest.MonkeyPatch) -> None:
     tries = tries_of(Truth("fifo", 2, 16, 0.04), load=RISING)
     fit(tries)
     assert max(tried) >= 16
+    shared = tries_of(Truth("ps", 8, 16, 0.15, 0.3), load=RISING)
     tried.clear()
     monkeypatch.setattr(choosing, "MANY", 1000)
     assert fit(tries).near[0].workers == 2
     assert max(tried) < 10
+    assert [(one.kind, one.workers) for one in fit(shared).near] == [("ps", 8)]
 
 
 def test_without_the_speed_of_works_shared_cores_are_not_found(

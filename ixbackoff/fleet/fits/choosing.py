@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
-from math import exp, log
+from math import exp, inf, log
 from operator import attrgetter, itemgetter
 from statistics import NormalDist, fmean, median, pstdev
 from typing import NamedTuple
@@ -69,24 +70,23 @@ def fitted(given: Sequence[Try], refusals: Sequence[str], leavings: Sequence[str
     usual = fmean(one.seconds for one in calm[: max(20, len(calm) // 10)])
     left = {index: usual for index, one in enumerate(taken) if one.failed_with(leavings)}
     asked = [one.retry_after for one in refused if one.retry_after is not None]
-    full, free = ([one.there for one in some] for some in (refused, taken))
-    seen = max(free) + 1
+    full, free = (sorted(one.there for one in some) for some in (refused, taken))
+    seen = free[-1] + 1
 
     def wrong(limit: int) -> int:
-        return sum(there >= limit for there in free) + sum(there < limit for there in full)
+        return len(free) - bisect_left(free, limit) + bisect_left(full, limit)
 
     limit = min(range(1, max(full, default=0) + 2), key=wrong)
-    early = sum(there < LOW * limit for there in full)
-    low = early + sum(there < LOW * limit for there in free)
+    early, low = (bisect_left(some, LOW * limit) for some in (full, free))
     return Model(
         nearest(taken, left, usual, seen),
         limit if refused else None,
         overhead,
-        early / max(1, low),
+        early / max(1, early + low),
         median(asked) if 2 * len(asked) > len(refused) else None,
         median(taken[index].seconds for index in left) if 100 * len(left) > len(tries) else None,
         seen,
-        (wrong(limit) - early) / max(1, len(refused)) if refused else 0.0,
+        (wrong(limit) - early) / len(refused) if refused else 0.0,
         len(tries),
         len(taken) - len(left) - len(calm),
     )
@@ -97,11 +97,13 @@ def nearest(
 ) -> list[Candidate]:
     every = list[Candidate]()
     for kind in KINDS:
-        worse = 0
+        best, worse = inf, 0
         for workers in range(1, seen + 1) if kind != "none" else [0]:
             found = candidate(taken, kind, workers, left, usual)
-            every += [found] if found else []
-            worse = worse + 1 if found and found.loss > min(map(LOSS, every)) + NEAR else 0
+            if found is not None:
+                every.append(found)
+                worse = 0 if found.loss < best else worse + 1
+                best = min(best, found.loss)
             if worse > PATIENCE and (len(taken) > MANY or workers >= MOST):
                 break
     if not every:

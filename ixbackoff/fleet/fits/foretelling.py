@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from ..._words.commands import Command
 from ..._words.failures import Throttled
 from ..._words.rungs import N0
+from ..._words.vocabulary import Download
 from ..._writing.attempts import do
 from ..._writing.programs import at
 from ..event_queue import Events
@@ -40,23 +41,26 @@ def saved_model(path: str) -> Model:
     raise ArgumentTypeError(f"{path} was fitted by another version: fit again")
 
 
+@dataclass(frozen=True)
 class FittedService(Service):
     """The service of a model: a seed chooses one of its candidates, and resamples the works."""
 
-    def __init__(self, model: Model, seed: int, phases: bool = True) -> None:
-        self.model, self.found = model, model.near[seed % len(model.near)]
-        self.works = Random(seed).choices(self.found.works, k=len(self.found.works))  # noqa: S311
-        self.phases = self.found.phases if phases else []
-
-    def work(self, random: Random) -> float:
-        return self.works[int(random.random() * len(self.works))]
+    model: Model
+    seed: int
+    phases: bool = True
 
     def begin(self, events: Events) -> Serving:
-        workers = self.found.workers or ENDLESS
-        queue = BoundedQueue(ENDLESS, self.work, workers)
-        service = ProcessorSharing(self.work, workers) if self.found.kind == "ps" else queue
+        found = self.model.near[self.seed % len(self.model.near)]
+        works = Random(self.seed).choices(found.works, k=len(found.works))  # noqa: S311
+
+        def work(random: Random) -> float:
+            return random.choice(works)
+
+        workers = found.workers or ENDLESS
+        queue = BoundedQueue(ENDLESS, work, workers)
+        service = ProcessorSharing(work, workers) if found.kind == "ps" else queue
         serving = _Fitted(self.model, service.begin(events), events)
-        for begin, end, factor in self.phases:
+        for begin, end, factor in found.phases if self.phases else []:
             events.at(begin, serving.set_speed, 1 / factor)
             events.at(end, serving.set_speed, 1.0)
         return serving
@@ -78,14 +82,10 @@ class _Fitted(Forwarding):
             self.behind.ask(request)
 
 
-class Asking(Command[None]):
-    __slots__ = ()
-
-
 def replayed(model: Model, begun: Sequence[float], seconds: float, seed: int) -> Outcome:
     """Let the service get the tries of the trace, each as a run."""
-    asking: Any = do(Asking()).limit(model.patience) if model.patience else Asking()
-    service = FittedService(model, seed).serves(Asking)
+    once, service = Download("", ""), FittedService(model, seed).serves(Download)
+    asking: Any = do(once).limit(model.patience) if model.patience else once
     return simulate(at(N0).retry(asking), service, arrivals=begun, seconds=seconds, seed=seed)
 
 

@@ -41,14 +41,11 @@ class Try(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """Tries in the order of their begins, and arrivals of runs, in seconds since the first arrival.
-
-    `alone` counts the tries whose run, or the try before them in their run, is in no file.
-    """
+    """The tries in the order of their begins; times are seconds since the first arrival."""
 
     tries: list[Try]
-    arrivals: list[float]
-    alone: int
+    arrivals: list[float]  # of runs
+    alone: int  # the tries whose run, or the try before them in their run, is in no file
 
 
 Span: TypeAlias = tuple[Try, dict[str, Any]]
