@@ -246,94 +246,47 @@ def in_order(attempt: Chain, inside: InAttempt) -> Task:
 
 
 def do(step: DoStep, place: Place, _: Any) -> Asked:
-    """Perform the effect; its answer is the value.
-
-    >>> from ixbackoff import N0, Log, at, unroll
-    >>> list(unroll(at(N0).do(Log("one"))))
-    [Log(message='one', level=20)]
-    """
+    """Perform the effect; its answer is the value."""
     return performed(step.effect, place)
 
 
 def start(step: StartStep, place: Place, _: Any) -> Asked:
-    """Start the generator function of an attempt in do-notation; its return value is the value.
-
-    >>> from ixbackoff import Log, attempt, unroll
-    >>> @attempt
-    ... def hello():
-    ...     yield from Log("hello")
-    >>> list(unroll(hello()))
-    [Log(message='hello', level=20)]
-    """
+    """Start the generator function of an attempt in do-notation; its return value is the value."""
     place.tries += 1
     task = step.function(*step.arguments, **step.keywords)
     return Enter(task if step.fresh else fresh(task, step.function))
 
 
 def then(step: ThenStep, place: Place, value: Any) -> Asked:
-    """Perform the effect that the function makes of the value; its answer is the next value.
-
-    >>> from ixbackoff import N0, Log, Pick, at, unroll
-    >>> stream = unroll(at(N0).do(Pick(6)).then(lambda number: Log(str(number))))
-    >>> next(stream), stream.send(4)
-    (Pick(count=6), Log(message='4', level=20))
-    """
+    """Perform the effect that the function makes of the value; its answer is the next value."""
     return performed(checked_effect(step.function(value)), place)
 
 
 def or_else(step: OrElseStep, place: Place, failure: Exception) -> Asked:
-    """Perform the effect if the failure is chosen; its answer replaces the failure.
-
-    >>> from ixbackoff import N0, Log, NotReady, at, unroll
-    >>> stream = unroll(at(N0).do(Log("one")).or_else(Log("other")))
-    >>> next(stream), stream.throw(NotReady())
-    (Log(message='one', level=20), Log(message='other', level=20))
-    """
+    """Perform the effect if the failure is chosen; its answer replaces the failure."""
     return performed(step.effect, place) if chooses(step.chosen, failure) else None
 
 
 def bind(step: BindStep, run: ProgramRun, value: Any) -> Asked:
-    """Continue with the program that the function makes of the value.
-
-    >>> from ixbackoff import N1, Log, at, unroll
-    >>> list(unroll(at(N1).bind(lambda _: at(N1).wait())))
-    [Delay(seconds=1.0, rung=1)]
-    """
+    """Continue with the program that the function makes of the value."""
     rung, sure = run.descend(step)
     return entered_by(step, run, value, rung, sure)
 
 
 def or_bind(step: OrBindStep, run: ProgramRun, failure: Exception) -> Asked:
-    """Continue with the program that the function makes of the failure, if it is chosen.
-
-    >>> from ixbackoff import N1, Log, NotReady, at, unroll
-    >>> stream = unroll(at(N1).do(Log("one")).or_bind(lambda failure: at(N1).retry(Log("other"))))
-    >>> next(stream), stream.throw(NotReady())
-    (Log(message='one', level=20), Log(message='other', level=20))
-    """
+    """Continue with the program that the function makes of the failure, if it is chosen."""
     before = run.descend(step)  # first: the predicate may raise an exception
     return entered_by(step, run, failure, *before) if chooses(step.chosen, failure) else None
 
 
 def wait(step: WaitStep, run: ProgramRun, value: Any) -> Asked:
-    """Wait, and keep the value, one rung down.
-
-    >>> from ixbackoff import N2, at, unroll
-    >>> list(unroll(at(N2).wait().wait()))
-    [Delay(seconds=1.0, rung=2), Delay(seconds=2.0, rung=1)]
-    """
+    """Wait, and keep the value, one rung down."""
     rung, _ = run.descend(step)
     return Enter(waited(rung, run, None, value))
 
 
 def backoff(step: BackoffStep, run: ProgramRun, failure: Exception) -> Asked:
-    """Wait if the failure is chosen, and keep the failure; descend one rung in any case.
-
-    >>> from ixbackoff import N1, Log, NotReady, at, unroll
-    >>> stream = unroll(at(N1).do(Log("one")).backoff())
-    >>> next(stream), stream.throw(NotReady())
-    (Log(message='one', level=20), Delay(seconds=1.0, rung=1))
-    """
+    """Wait if the failure is chosen, and keep the failure; descend one rung in any case."""
     rung, _ = run.descend(step)  # first: the predicate may raise an exception
     if chosen := chooses(step.chosen, failure):
         return Enter(waited(rung, run, failure, None, chosen))
@@ -345,35 +298,17 @@ def retry(step: RetryStep, run: ProgramRun, _: Any) -> Asked:
     """Perform the effect; while its failure is chosen, wait, descend, and perform it again.
 
     `retry_with` performs the effect that its function makes of the rung.
-
-    >>> from ixbackoff import N1, Log, NotReady, at, unroll
-    >>> stream = unroll(at(N1).retry(Log("try")))
-    >>> next(stream), stream.throw(NotReady()), next(stream)
-    (Log(message='try', level=20), Delay(seconds=1.0, rung=1), Log(message='try', level=20))
     """
     return Enter(retried(step.on, step.chosen, run))
 
 
 def resume(step: ResumeStep, run: ProgramRun, _: Any) -> Asked:
-    """Do what `retry` does, but do not issue answered commands again.
-
-    >>> from ixbackoff import N1, Log, NotReady, at, do, unroll
-    >>> stream = unroll(at(N1).resume(do(Log("one")).then(lambda _: Log("two"))))
-    >>> next(stream), next(stream)
-    (Log(message='one', level=20), Log(message='two', level=20))
-    >>> stream.throw(NotReady()), next(stream)
-    (Delay(seconds=1.0, rung=1), Log(message='two', level=20))
-    """
+    """Do what `retry` does, but do not issue answered commands again."""
     return Enter(resumed(step, run))
 
 
 def passed_over(step: Step, run: ProgramRun, _: Any) -> Asked:
-    """Descend by the step, and do nothing else.
-
-    >>> from ixbackoff import N2, at, unroll
-    >>> list(unroll(at(N2).skip().wait()))
-    [Delay(seconds=2.0, rung=1)]
-    """
+    """Descend by the step, and do nothing else."""
     run.descend(step)
     return None
 
