@@ -46,6 +46,7 @@ from .steps import (
     EndStep,
     Guard,
     Guarded,
+    JoiningStep,
     Limited,
     MapStep,
     OrBindStep,
@@ -398,9 +399,7 @@ def performed(effect: Any, place: Place) -> Asked:
     return Enter(fresh(iter(effect), kind))
 
 
-def entered_by(
-    step: BindStep | OrBindStep, run: ProgramRun, given: Any, rung: int, sure: bool
-) -> Enter:
+def entered_by(step: JoiningStep, run: ProgramRun, given: Any, rung: int, sure: bool) -> Enter:
     program = run.entered(step, given, rung, sure)
     task = chained(program, run)
     return Enter(
@@ -408,7 +407,7 @@ def entered_by(
     )
 
 
-def ending(task: Task, run: ProgramRun, step: BindStep | OrBindStep) -> Task:
+def ending(task: Task, run: ProgramRun, step: JoiningStep) -> Task:
     """Run `task`, then set the rung of the run to the end that the step is annotated with."""
     try:
         return (yield Enter(task))

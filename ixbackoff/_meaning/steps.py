@@ -75,22 +75,23 @@ class StartStep(Step):
         self.keywords = keywords
 
 
-class ThenStep(Step):
+class FunctionStep(Step):
+    __slots__ = ("function",)
+
+    def __init__(self, function: Function) -> None:
+        self.function = checked_function(function)
+
+
+class ThenStep(FunctionStep):
     """Well: perform the effect that the function makes of the value."""
 
-    __slots__ = ("function",)
-
-    def __init__(self, function: Function) -> None:
-        self.function = checked_function(function)
+    __slots__ = ()
 
 
-class MapStep(Step):
+class MapStep(FunctionStep):
     """Well: apply the function to the value."""
 
-    __slots__ = ("function",)
-
-    def __init__(self, function: Function) -> None:
-        self.function = checked_function(function)
+    __slots__ = ()
 
     def parts(self) -> tuple[Any, ...]:
         return ()
@@ -161,36 +162,48 @@ class OrBindStep(JoiningStep):
         self.chosen = chosen
 
 
-class BackoffStep(Step):
+class DownStep(Step):
+    """Go one rung down, in either state; `name` is that of the method."""
+
+    __slots__ = ()
+    name = ""
+
+    def below(self, rung: Position) -> Position:
+        if rung == ENDLESS:
+            raise Misuse(
+                f".{self.name}() goes one rung down, and a ladder without end has none below: use "
+                ".retry, .resume, .retry_with or .end at FOREVER."
+            )
+        if rung == 0:
+            raise Misuse(
+                f".{self.name}() goes one rung down, but no wait is left at N0: "
+                "start the program on a higher rung, or leave the step out."
+            )
+        return None if rung is None else rung - 1
+
+
+class BackoffStep(DownStep):
     """Failed, and the failure is chosen: wait. In either state: go one rung down."""
 
     __slots__ = ("chosen",)
-    may_wait = True
+    name, may_wait = "backoff", True
 
     def __init__(self, chosen: Predicate) -> None:
         self.chosen = chosen
 
-    def below(self, rung: Position) -> Position:
-        return _one_down(rung, "backoff")
 
-
-class WaitStep(Step):
+class WaitStep(DownStep):
     """Well: wait. In either state: go one rung down."""
 
     __slots__ = ()
-    may_wait = True
-
-    def below(self, rung: Position) -> Position:
-        return _one_down(rung, "wait")
+    name, may_wait = "wait", True
 
 
-class SkipStep(Step):
+class SkipStep(DownStep):
     """Go one rung down without a wait."""
 
     __slots__ = ()
-
-    def below(self, rung: Position) -> Position:
-        return _one_down(rung, "skip")
+    name = "skip"
 
 
 class AtStep(Step):
@@ -253,20 +266,6 @@ class EndStep(Step):
 
     def below(self, rung: Position) -> Position:  # noqa: ARG002
         return 0
-
-
-def _one_down(rung: Position, step: str) -> Position:
-    if rung == ENDLESS:
-        raise Misuse(
-            f".{step}() goes one rung down, and a ladder without end has none below: use .retry, "
-            ".resume, .retry_with or .end at FOREVER."
-        )
-    if rung == 0:
-        raise Misuse(
-            f".{step}() goes one rung down, but no wait is left at N0: "
-            "start the program on a higher rung, or leave the step out."
-        )
-    return None if rung is None else rung - 1
 
 
 def checked_effect(effect: Any) -> Any:
