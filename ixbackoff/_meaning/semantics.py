@@ -324,7 +324,7 @@ def refused(step: Step, place: Place, _: Any) -> Asked:
     )
 
 
-Meanings: TypeAlias = Mapping[type[Step], Any]
+Meanings: TypeAlias = dict[type[Step], Any]
 """The meaning of each kind of step: a function of the step, the place, and value or failure.
 
 `None` passes over a step that does not descend.
@@ -332,17 +332,10 @@ Meanings: TypeAlias = Mapping[type[Step], Any]
 
 WELL_IN_ATTEMPT: Meanings = {DoStep: do, StartStep: start, ThenStep: then, OrElseStep: None}
 FAILED_IN_ATTEMPT: Meanings = {
-    DoStep: None,
-    StartStep: None,
-    ThenStep: None,
-    MapStep: None,
+    **dict.fromkeys((DoStep, StartStep, ThenStep, MapStep)),
     OrElseStep: or_else,
 }
-WELL: Meanings = {
-    DoStep: do,
-    StartStep: start,
-    ThenStep: then,
-    OrElseStep: None,
+WELL: Meanings = WELL_IN_ATTEMPT | {
     BindStep: bind,
     OrBindStep: passed_over,
     BackoffStep: passed_over,
@@ -354,12 +347,7 @@ WELL: Meanings = {
     ResumeStep: resume,
     EndStep: passed_over,
 }
-FAILED: Meanings = {
-    DoStep: None,
-    StartStep: None,
-    ThenStep: None,
-    MapStep: None,
-    OrElseStep: or_else,
+FAILED: Meanings = FAILED_IN_ATTEMPT | {
     BindStep: passed_over,
     OrBindStep: or_bind,
     BackoffStep: backoff,

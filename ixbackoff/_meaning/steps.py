@@ -142,7 +142,7 @@ class JoiningStep(Step):
         return self.end
 
     def bound(self, rung: int) -> int:
-        end = self.end if self.known is None else self.known.bound
+        end = self.end if self.known is None else self.known._bound
         return rung if end is None else min(rung, end)
 
 
@@ -327,13 +327,7 @@ def known_program(following: object, operator: str, instead: str) -> tuple[Funct
 
 
 def annotated(function: Any) -> tuple[Position, Position]:
-    """Return the rungs where the program that `function` returns starts and ends, as annotated.
-
-    >>> from ixbackoff import N0, N2, Program
-    >>> def ask(answer: str) -> Program[N2, N0, str]: ...
-    >>> annotated(ask), annotated(lambda answer: ...)
-    ((2, 0), (None, None))
-    """
+    """Return the rungs where the program that `function` returns starts and ends, as annotated."""
     try:
         hints: Any = getattr(function, "__annotations__", None)
     except NameError:  # from Python 3.14 on: a name that only a type checker knows

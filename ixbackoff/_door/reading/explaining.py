@@ -60,11 +60,6 @@ def explanations(message: str, method: str = "") -> Iterator[tuple[Parsed, Expla
     """Yield every explanation of a message, with the message as it was parsed.
 
     `method` is the called method, for a message that does not name it.
-
-    >>> text = 'Argument 1 to "at" has incompatible type "int"; expected "Rung[Z]"'
-    >>> [(_, explanation)] = explanations(text)
-    >>> explanation.code, explanation.fix
-    ('not-a-rung', 'Write at(N3), which waits 3 times at most.')
     """
     for one in parse(message):
         read = one if one.method else one._replace(method=method)
