@@ -133,11 +133,6 @@ def interpreter(text: str) -> Interpreter[Any] | AsyncInterpreter[Any]:
     """Find an interpreter, or a function without arguments that makes one."""
     named = imported(text)
     made = called(text, named) if is_function(named) else named
-    if not is_interpreter(made):
+    if not isinstance(made, Interpreter | AsyncInterpreter):
         raise ArgumentTypeError(f"{text} is not an interpreter, but {made!r}")
-    found: Interpreter[Any] | AsyncInterpreter[Any] = made
-    return found
-
-
-def is_interpreter(named: object) -> bool:
-    return isinstance(named, Interpreter | AsyncInterpreter)
+    return made

@@ -73,7 +73,7 @@ class Ladder(Chain):
     _name: str | None
     _start: int
     _end: Position
-    _bound: int  # an upper bound of the number of waits left at the end
+    _bound: int
     _may_wait: bool | None
 
     if not TYPE_CHECKING:  # type checkers would take a program for an effect
@@ -93,6 +93,11 @@ class Ladder(Chain):
     def ends_at(self) -> Position:
         """The number of waits left at the end; `None` if it is known only at run time."""
         return self._end
+
+    @property
+    def bound(self) -> int:
+        """An upper bound of the number of waits left at the end."""
+        return self._bound
 
     @property
     def may_wait(self) -> bool | None:

@@ -142,7 +142,7 @@ class JoiningStep(Step):
         return self.end
 
     def bound(self, rung: int) -> int:
-        end = self.end if self.known is None else self.known._bound
+        end = self.end if self.known is None else self.known.bound
         return rung if end is None else min(rung, end)
 
 

@@ -27,6 +27,13 @@ class HostGate:
 
     @contextmanager
     def inside(self, host: str, deadline: Deadline) -> Generator[None]:
+        self.enter(host, deadline)
+        try:
+            yield
+        finally:
+            self.leave(host)
+
+    def enter(self, host: str, deadline: Deadline) -> None:
         """Wait until there is room; raise ConnectionAbortedError if the effect was aborted."""
         with self._lock:
             abort = ABORT.get()
@@ -38,17 +45,16 @@ class HostGate:
                     raise httpx2.PoolTimeout("no room")
                 self._changed.wait(deadline.left)
             self._inside[host] += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._inside[host] -= 1
-                if not self._inside[host]:
-                    del self._inside[host]
-                self._changed.notify_all()
 
     def _wake(self) -> None:
         with self._lock:
+            self._changed.notify_all()
+
+    def leave(self, host: str) -> None:
+        with self._lock:
+            self._inside[host] -= 1
+            if not self._inside[host]:
+                del self._inside[host]
             self._changed.notify_all()
 
 

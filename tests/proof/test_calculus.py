@@ -70,7 +70,7 @@ def test_the_library_knows_the_ends_of_programs_as_the_rules_do() -> None:
     for one in cases:
         program, model = one.real, one.model
         assert program.start == one.top
-        assert program._bound == bound(model)
+        assert program.bound == bound(model)
         assert program.ends_at in (None, bound(model))
 
 
