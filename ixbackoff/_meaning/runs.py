@@ -240,11 +240,7 @@ class ProgramRun(Run):
         self.unchosen_note = not_chosen(failure, chosen is is_transient)
 
     def recoverable(self, failure: BaseException) -> bool:
-        """Return whether a step may recover from `failure`.
-
-        It may not recover from a misuse or an exception of a wait, nor after a time limit of the
-        run.
-        """
+        """Return whether a step may recover from `failure`."""
         return (
             isinstance(failure, Exception)
             and failure is not self.not_waited

@@ -60,11 +60,7 @@ class DoStep(Step):
 
 
 class StartStep(Step):
-    """Well: start a generator function.
-
-    Attributes:
-        fresh: true if each call makes a new generator, as a function written with `yield` does.
-    """
+    """Well: start a generator function; it is `fresh` if each call makes a new generator."""
 
     __slots__ = ("arguments", "fresh", "function", "keywords")
 
@@ -108,12 +104,9 @@ class OrElseStep(Step):
 
 
 class JoiningStep(Step):
-    """Continue with the program that the function makes.
+    """Continue with the program that the function makes, from `start` to `end`, if known.
 
-    Attributes:
-        known: the program, if it is always the same.
-        start: the rung where the program starts, if that is known.
-        end: the rung where the program ends, if that is known.
+    `known` is the program, if it is always the same.
     """
 
     __slots__ = ("defaults", "end", "function", "known", "start", "unknown", "may_wait")
