@@ -482,24 +482,15 @@ def retried(
 def resumed(step: ResumeStep, run: ProgramRun) -> Task:
     log: list[Entry] = []
     once = chain(Chain, None, DoStep(step.effect))
+
+    def again(_: int) -> Chain:
+        ons = [] if run.ons is None else run.ons  # not `None`, so gates know of the replay
+        return chain(Chain, None, StartStep(replay, (part(once, ons), log, run.ons), {}))
+
     try:
-        again = retried(lambda _: Again(once, log, run.ons), step.chosen, run, log)
-        return (yield from again)
+        return (yield from retried(again, step.chosen, run, log))
     finally:
         log.clear()
-
-
-class Again:
-    __slots__ = ("chain", "log", "ons")
-
-    def __init__(self, chain: Chain, log: list[Entry], ons: list[Predicate] | None) -> None:
-        self.chain = chain
-        self.log = log
-        self.ons = ons
-
-    def __iter__(self) -> Stream:
-        ons = [] if self.ons is None else self.ons  # not `None`, so gates know of the replay
-        return replay(part(self.chain, ons), self.log, self.ons)
 
 
 def limited(asked: Asked, seconds: float, place: Place) -> Task:
