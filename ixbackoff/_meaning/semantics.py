@@ -507,7 +507,8 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
     limit = Limit(now, seconds, whole=place.__class__ is ProgramRun)
     limit.foreign = foreign
     if seconds <= 0:
-        raise limit.not_begun(now)
+        limit.expire(": there was no time to begin", now)
+        raise limit.exceeded(None)
     place.limits.append(limit)
     outcome: BaseException | None = None
     try:

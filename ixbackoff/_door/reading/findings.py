@@ -24,7 +24,7 @@ from .explanation import Explanation
 from .issued_commands import makes_a_program, run_with_joined_handlers, type_with_its_row
 from .printed import answer, is_program
 from .sources import Place, Source
-from .wordings import DOWN, RUNS, Parsed, parse
+from .wordings import DOWN, RUNS, TO_N0, Parsed, parse
 from .wrong_calls import wrong_argument, wrong_attribute
 
 EXPLAIN: tuple[Callable[[Parsed], Explanation | None], ...] = (
@@ -205,7 +205,7 @@ def completed(
     if explanation.code == "no-wait-left":
         step = source.only_step(error.line, DOWN, at_n0=True)
         if step is not None:
-            by_steps = source.goes_down_by_steps(step[1].value)
+            by_steps = {name for name, _ in source.steps(step[1].value)}.isdisjoint(TO_N0)
             place = source.place_of_name(step[1])
             return ladders.no_wait_left(step[1].attr, step[0], by_steps), place
         if source.in_a_loop(error.line):
