@@ -11,7 +11,7 @@ from types import CoroutineType
 from typing import Any
 
 from .._limits.deadlines import in_time_around
-from .._limits.eventloop import cancelled_since, current_task
+from .._limits.eventloop import cancelled_since
 from .._limits.nesting import (
     HERE,
     REFUSED,
@@ -203,9 +203,9 @@ def in_thread(descent: Callable[[], After]) -> tuple[After, Any, Any]:
 
 
 def in_task(descent: Callable[[], After], failure: Exception) -> tuple[After, Any, Any, Any]:
-    task = current_task()
-    after = in_time_around(descent())
-    return after, awaitable(task), default_logger(), cancelled_since(task, failure)
+    cancelled = cancelled_since(failure)  # `int` outside of tasks of asyncio
+    sleep = awaitable(in_asyncio=cancelled is not int)
+    return in_time_around(descent()), sleep, default_logger(), cancelled
 
 
 def check_answer(called: Called, answer: Any, mine: Mark) -> None:
