@@ -133,6 +133,11 @@ def interpreter(text: str) -> Interpreter[Any] | AsyncInterpreter[Any]:
     """Find an interpreter, or a function without arguments that makes one."""
     named = imported(text)
     made = called(text, named) if is_function(named) else named
-    if not isinstance(made, Interpreter | AsyncInterpreter):
+    if not is_interpreter(made):
         raise ArgumentTypeError(f"{text} is not an interpreter, but {made!r}")
-    return made
+    found: Interpreter[Any] | AsyncInterpreter[Any] = made
+    return found
+
+
+def is_interpreter(named: object) -> bool:
+    return isinstance(named, Interpreter | AsyncInterpreter)

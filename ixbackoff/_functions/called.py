@@ -9,7 +9,7 @@ from .._meaning.chains import PROGRAM
 from .._meaning.defaults import ONCE
 from .._meaning.names import function_name
 from .._words.calls import Call, CallAsync
-from .._words.commands import GENERATORS, Misuse, code_flags, is_coroutine_function
+from .._words.commands import GENERATORS, code_flags, is_coroutine_function
 from .._words.rungs import ENDLESS
 from ..schedules.timings import After
 from .settings import wanting
@@ -70,12 +70,3 @@ def undecorated(function: Any) -> Any:
         return function
     itself = getattr(function, "__self__", None)
     return function.__wrapped__ if itself is None else function.__wrapped__.__get__(itself)
-
-
-def no_coroutine_function(function: Any, coroutine: Any) -> Misuse:
-    """Close the coroutine that a plain function returned, and return the error for it."""
-    coroutine.close()
-    return Misuse(
-        f"backoff on {function_name(function)}: it is not written with `async def`, but it "
-        "returned a coroutine, which would not be retried: put backoff on the `async def` itself."
-    )

@@ -60,6 +60,7 @@ def driven(
     run: ProgramRun,
     handlers: Handlers,
     perform: Callable[[Chain, InAttempt], Task],
+    callers: list[Task] | None = None,
 ) -> Stream:
     """Drive `task` to its end, and issue every command that it yields.
 
@@ -71,9 +72,9 @@ def driven(
         run: the run, which holds the current limits, and ends with the task.
         handlers: the handlers that answer in place.
         perform: makes the task of an attempt.
+        callers: the suspended tasks below, each of which waits for the next.
     """
-    callers: list[Task] = []  # the suspended tasks below, each of which waits for the next
-    limits, in_place = run.limits, handlers.get
+    callers, limits, in_place = callers or [], run.limits, handlers.get
     value: Any = None
     failure: BaseException | None = None
     request: Any = None

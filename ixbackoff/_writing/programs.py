@@ -346,8 +346,14 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         self: Program[I, Succ[N], A, E] | Program[I, FOREVER, A, E],
         interpreter: object,
         *,
+        schedule: Schedule | None = None,
+        within: float | timedelta | None = None,
+        budget: RetryBudget | None = None,
+        breaker: CircuitBreaker | None = None,
+        stop: Event | None = None,
+        longest: float | timedelta | None = None,
+        through: Gate | Sequence[Gate] | None = None,
         it_is_open_finish_it_with_end_or_retry: Never,
-        **options: object,
     ) -> Program[I, Any, Any, Any]: ...
 
     @overloaded
@@ -429,8 +435,13 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         self: Program[I, Succ[N], A, E] | Program[I, FOREVER, A, E],
         interpreter: object,
         *,
+        schedule: Schedule | None = None,
+        within: float | timedelta | None = None,
+        budget: RetryBudget | None = None,
+        breaker: CircuitBreaker | None = None,
+        longest: float | timedelta | None = None,
+        through: Gate | Sequence[Gate] | None = None,
         it_is_open_finish_it_with_end_or_retry: Never,
-        **options: object,
     ) -> Program[I, Any, Any, Any]: ...
 
     @overloaded
