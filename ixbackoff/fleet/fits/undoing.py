@@ -60,5 +60,5 @@ def shared_evenly(tries: Sequence[Try], cores: int, _: Mapping[int, float]) -> U
 KINDS: dict[str, Callable[[Sequence[Try], int, Mapping[int, float]], Undone]] = {
     "fifo": in_order,
     "ps": shared_evenly,
-    "none": lambda tries, *_: ([one.seconds for one in tries], [1.0] * len(tries)),
+    "none": lambda tries, _workers, _left: ([one.seconds for one in tries], [1.0] * len(tries)),
 }
