@@ -21,7 +21,7 @@ from ixbackoff.fleet.fits.choosing import fitted
 from ixbackoff.fleet.fits.recorded_tries import Try, recorded
 from ixbackoff.observing import json_observer, observed, opentelemetry_observer
 
-from ..support.fleets.truths import STEPS, Truth, events, otlp, spans, tries_of, written
+from ..support.fleets.truths import STEPS, Truth, events, otlp, span, spans, tries_of, written
 
 TRIES = tries_of(Truth(), load=STEPS[1:4])
 ANSWERED = {"event": "Answered", "t": 9.0, "process": "p", "run": 1, "name": "get", "seconds": 1}
@@ -62,21 +62,45 @@ def test_a_peer_is_chosen(tmp_path: Path) -> None:
         recorded([written(tmp_path / "lines", events(TRIES))], None, "books")
 
 
-def exported(span: ReadableSpan) -> dict[str, Any]:
+def attributes(**found: str) -> dict[str, Any]:
+    pairs = [{"key": key, "value": {"stringValue": value}} for key, value in found.items()]
+    return {"attributes": pairs}
+
+
+def test_only_the_runs_that_reached_the_peer_arrive(tmp_path: Path) -> None:
+    found = list[dict[str, Any]]()
+    for begun, place in enumerate(["books", "pens", "pens"]):
+        run, command, own = (f"{name}{begun}" for name in ("run", "command", "try"))
+        asked = {"http.request.method": "GET", "server.address": place}
+        found += [
+            span(run, "", begun, begun + 0.5) | attributes(**{"ixbackoff.run.id": "1"}),
+            span(command, run, begun, begun + 0.5) | attributes(**{"ixbackoff.resend_count": "0"}),
+            span(own, command, begun, begun + 0.5) | attributes(**asked),
+        ]
+    file = written(tmp_path / "spans", [otlp(found)])
+    assert [one.run for one in recorded([file]).tries] == ["run0", "run1", "run2"]
+    assert recorded([file], None, "pens").arrivals == [0.0, 1.0]
+    commands = written(tmp_path / "commands", [otlp([found[1] | {"parentSpanId": ""}])])
+    assert [one.run for one in recorded([commands]).tries] == ["command0"]
+    with pytest.raises(ValueError, match="There is no try"):
+        recorded([commands], None, "pens")
+
+
+def exported(real: ReadableSpan) -> dict[str, Any]:
     """Return a span of the SDK as OTLP JSON has it."""
     kinds = {bool: "boolValue", int: "intValue", float: "doubleValue", str: "stringValue"}
     attributes = [
         {"key": key, "value": {kinds[type(value)]: str(value) if type(value) is int else value}}
-        for key, value in (span.attributes or {}).items()
+        for key, value in (real.attributes or {}).items()
     ]
-    assert span.context is not None
+    assert real.context is not None
     return {
-        "spanId": format_span_id(span.context.span_id),
-        "parentSpanId": format_span_id(span.parent.span_id) if span.parent else "",
-        "name": span.name,
-        "kind": span.kind.value + 1,
-        "startTimeUnixNano": str(span.start_time),
-        "endTimeUnixNano": str(span.end_time),
+        "spanId": format_span_id(real.context.span_id),
+        "parentSpanId": format_span_id(real.parent.span_id) if real.parent else "",
+        "name": real.name,
+        "kind": real.kind.value + 1,
+        "startTimeUnixNano": str(real.start_time),
+        "endTimeUnixNano": str(real.end_time),
         "attributes": attributes,
     }
 
