@@ -15,7 +15,7 @@ from .._meaning.runs import InAttempt, ProgramRun
 from .._meaning.semantics import attempted, limited, unrolled
 from .._running.together import Aborted, Rules, branch
 from .._running.traces import Performed
-from .._words.commands import Command, Misuse, raisable
+from .._words.commands import Command, Misuse, raisable, stop_error
 from .._words.failures import DeadlineExceeded
 from .._words.verdicts import is_transient
 from .._words.vocabulary import CLOCK, LINE, Delay, Together
@@ -201,18 +201,22 @@ class TaskPerformer(ABC):
                     task = self._task = self._callers.pop() if self._callers else None
                     self.room = 0
                 else:
-                    kind = command.__class__
+                    kind = type(command)
                     serving = environment.services.get(kind)
                     if serving is None:
                         if command is CLOCK:
                             value, failure = environment.events.now, None
                             continue
+                        handler = environment.immediate.get(kind)
+                        if handler is not None and not self._inside.limits:
+                            try:
+                                value, failure = handler(command), None
+                            except Exception as error:
+                                value, failure = None, raisable(error)
+                            continue
                         if kind is Delay:
                             self.wait(command)
                             return
-                        if kind in environment.immediate and not self._inside.limits:
-                            value, failure = answered(environment.immediate[kind], command)
-                            continue
                         self._arrived = ASKING
                         if kind is Enter or kind is Perform:
                             inner = command.task if kind is Enter else self.entered(command.chain)
@@ -259,7 +263,7 @@ class TaskPerformer(ABC):
         """Take the result of a request; throw `instead` into the task, if it is given."""
         environment = self._environment
         tally = environment.tally
-        raised: BaseException | None = failure
+        raised: BaseException | None = None
         if failure is None:
             tally.answered += 1
             tally.latency += environment.events.now - request.begun
@@ -267,7 +271,7 @@ class TaskPerformer(ABC):
             tally.failed += 1
             if isinstance(failure, TimeoutError):
                 tally.late += 1
-            raised = raisable(failure)
+            raised = stop_error(failure) if isinstance(failure, StopIteration) else failure
         if environment.trace is not None or self._inside.limits:
             raised = self.record(request.command, request.begun, value, failure)
         if instead is not None:
@@ -342,13 +346,6 @@ class TaskPerformer(ABC):
     def abandon(self, request: Request) -> None:
         request.over = True
         self._environment.services[request.command.__class__].abandoned(request)
-
-
-def answered(handler: Callable[[Any], Any], command: Any) -> tuple[Any, Exception | None]:
-    try:
-        return handler(command), None
-    except Exception as error:
-        return None, raisable(error)
 
 
 class StreamClient(TaskPerformer):

@@ -123,7 +123,8 @@ class RetryClient(TaskPerformer):
             turn = gate.turn(turn, now, came, until)
         if turn != now:
             self._line = turn, came, now
-            if checked_turn(gate, turn) > now:
+            later = turn.__class__ is float and now < turn < inf
+            if later or checked_turn(gate, turn) > now:
                 if turn >= until:  # a gate may ignore `until`
                     raise too_late(turn, now, until)
                 self._shared.events.after(turn - now, self.__class__.begin, self)
