@@ -232,7 +232,7 @@ def in_attempt(attempt: Chain, inside: InAttempt) -> Task:
                 choosing = [step for step in reversed(steps) if isinstance(step, OrElseStep)]
                 ons[around:] = [step.chosen for step in choosing]
             for step in steps:
-                kind = step.__class__
+                kind = type(step)
                 try:
                     asked: Any
                     if failure is not None:
@@ -256,7 +256,7 @@ def in_attempt(attempt: Chain, inside: InAttempt) -> Task:
                         if step is last and isinstance(asked, Chain):  # as `performed`, in place
                             attempt, failure = asked, None
                             break
-                        if asked.__class__ is not Enter:
+                        if type(asked) is not Enter:
                             asked = performed(asked, inside)
                         if step is last:
                             return asked

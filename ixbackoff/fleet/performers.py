@@ -190,7 +190,7 @@ class TaskPerformer(ABC):
                     command: Any = task.send(value) if failure is None else task.throw(failure)
                 except StopIteration as end:
                     value, failure = end.value, None
-                    if value.__class__ is Enter:
+                    if type(value) is Enter:
                         task, value = value.task, None
                     else:
                         task = self._callers.pop() if self._callers else None

@@ -157,7 +157,7 @@ class Simulator:
     def plan_run(self, client: TaskPerformer) -> None:
         pause = 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate
         client.since = when = self.events.now + pause
-        self.events.at(when, client.__class__.begin, client)
+        self.events.at(when, type(client).begin, client)
 
     def plan_outages(self, outages: Sequence[Outage]) -> None:
         for outage in outages:
@@ -210,7 +210,7 @@ class Simulator:
             self.gave_up.add(client.number)
         if self.rate is not None:  # as `plan_run`, in place
             client.since = when = now - log(1.0 - self.random()) / self.rate
-            events.at(when, client.__class__.begin, client)
+            events.at(when, type(client).begin, client)
 
     def left(self, client: TaskPerformer, answer: object, failure: BaseException | None) -> None:
         self.done(client, answer, failure)
