@@ -34,7 +34,7 @@ from ..schedules.algebra import Schedule, check_schedule
 from ..schedules.timings import After
 from .chains import Chain, Ladder, Step, chain
 from .defaults import USUAL, Defaults
-from .machine import Enter, Task, driven
+from .machine import Enter, Task, class_of, driven
 from .replay import Entry, replay
 from .retrying import check_endless
 from .runs import InAttempt, ProgramRun
@@ -232,7 +232,7 @@ def in_attempt(attempt: Chain, inside: InAttempt) -> Task:
                 choosing = [step for step in reversed(steps) if isinstance(step, OrElseStep)]
                 ons[around:] = [step.chosen for step in choosing]
             for step in steps:
-                kind = type(step)
+                kind = class_of(step)
                 try:
                     asked: Any
                     if failure is not None:

@@ -17,10 +17,8 @@ def finite(number: object) -> float:
 
     A subclass may override `__float__` and `__gt__`, so only the methods of its base are called.
     """
-    if number.__class__ is float and -inf < number < inf:  # nearly always
-        return number
     if isinstance(number, float):
-        exact = float.__pos__(number)
+        exact = number if number.__class__ is float else float.__pos__(number)
     elif isinstance(number, int):
         try:
             exact = int.__float__(number)

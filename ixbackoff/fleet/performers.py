@@ -10,7 +10,7 @@ from typing import Any
 from .._limits.deadlines import LEFT, Expired, Left, Limit, check_in_time, clean_up, seconds_left
 from .._meaning.chains import Chain, Ladder
 from .._meaning.defaults import Defaults
-from .._meaning.machine import IN_PLACE, Enter, Perform, Task, close, waits_in_an_attempt
+from .._meaning.machine import IN_PLACE, Enter, Perform, Task, class_of, close, waits_in_an_attempt
 from .._meaning.runs import InAttempt, ProgramRun
 from .._meaning.semantics import attempted, limited, unrolled
 from .._running.together import Aborted, Rules, branch
@@ -201,7 +201,7 @@ class TaskPerformer(ABC):
                     task = self._task = self._callers.pop() if self._callers else None
                     self.room = 0
                 else:
-                    kind = type(command)
+                    kind = class_of(command)
                     serving = environment.services.get(kind)
                     if serving is None:
                         if command is CLOCK:
