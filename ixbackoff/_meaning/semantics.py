@@ -1,7 +1,7 @@
 """The meaning of a program: one flat stream of commands.
 
-`chained` walks the steps of a chain. Two tables hold the meaning of each kind of step: `WELL` while
-the program has a value, and `FAILED` while it has a failure.
+`chained` walks the steps of a program. Two tables hold the meaning of each kind of step: `WELL`
+while the program has a value, `FAILED` while it has a failure. `in_attempt` walks an attempt.
 """
 
 from __future__ import annotations

@@ -207,12 +207,8 @@ class TaskPerformer(ABC):
                         if command is CLOCK:
                             value, failure = environment.events.now, None
                             continue
-                        handler = environment.immediate.get(kind)
-                        if handler is not None and not self._inside.limits:
-                            try:
-                                value, failure = handler(command), None
-                            except Exception as error:
-                                value, failure = None, raisable(error)
+                        if kind in environment.immediate and not self._inside.limits:
+                            value, failure = answered(environment.immediate[kind], command)
                             continue
                         if kind is Delay:
                             self.wait(command)
@@ -334,8 +330,10 @@ class TaskPerformer(ABC):
         environment.tally.asked += 1
         serving.ask(request)
 
-    def _expired(self, request: Request) -> None:
+    @staticmethod  # a bound method for each timer would take memory
+    def _expired(request: Request) -> None:
         if not request.over:
+            self: Any = request._sender
             self.abandon(request)
             late, instead = TimeoutError(f"no answer arrived within {request.limit:g} s"), None
             if not self._inside.limits:
@@ -346,6 +344,13 @@ class TaskPerformer(ABC):
     def abandon(self, request: Request) -> None:
         request.over = True
         self._environment.services[request.command.__class__].abandoned(request)
+
+
+def answered(handler: Callable[[Any], Any], command: Any) -> tuple[Any, Exception | None]:
+    try:
+        return handler(command), None
+    except Exception as error:
+        return None, raisable(error)
 
 
 class StreamClient(TaskPerformer):
