@@ -135,21 +135,27 @@ class Journal(Protocol):
     @property
     def closing(self) -> bool:
         """True once this process performs no more commands."""
+        raise NotImplementedError
 
-    def known(self, place: str) -> Entry | None: ...
+    def known(self, place: str) -> Entry | None:
+        raise NotImplementedError
 
     def now(self) -> float:
         """Return the seconds since the epoch, on a clock that all processes share."""
+        raise NotImplementedError
 
     def parks(self, seconds: float) -> bool:
         """Return whether a run that waits for `seconds` is parked, so that no process holds it."""
+        raise NotImplementedError
 
     @property
     def crowded(self) -> bool:
         """True while other runs wait for a thread."""
+        raise NotImplementedError
 
     async def in_thread(self, function: Callable[[], A]) -> A:
         """Call a function in a thread, in the context of the caller; return its value."""
+        raise NotImplementedError
 
     def keep(self, place: str, kind: str, make: Make) -> Entry:
         """Make an entry and record it, both in this thread; return the recorded entry.
@@ -158,9 +164,11 @@ class Journal(Protocol):
             RunLost: this process no longer has the run; the entry may have been recorded.
             Cancelled: the run was cancelled.
         """
+        raise NotImplementedError
 
     async def keep_async(self, place: str, kind: str, make: MakeAsync) -> Entry:
         """Make an entry on the event loop and record it, as `keep` does in a thread."""
+        raise NotImplementedError
 
     async def wait(self, place: str, entry: Entry) -> None:
         """Wait until a wait is over.
@@ -170,6 +178,7 @@ class Journal(Protocol):
             RunLost: this process no longer has the run.
             Cancelled: the run was cancelled.
         """
+        raise NotImplementedError
 
 
 @dataclass(eq=False)
