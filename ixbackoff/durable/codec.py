@@ -68,6 +68,10 @@ def parts_of_moment(value: datetime | time) -> list[Any]:
     return [plain.isoformat(), value.fold, zone]
 
 
+def timedelta_of(parts: list[int]) -> timedelta:
+    return timedelta(*parts)
+
+
 def moment_of(kind: type[datetime | time], parts: list[Any]) -> datetime | time:
     text, fold, zone = parts
     made = kind.fromisoformat(text).replace(fold=fold)
@@ -83,9 +87,7 @@ KINDS: dict[str, Kind] = {
     "datetime": Kind(datetime, parts_of_moment, partial(moment_of, datetime)),
     "date": Kind(date, date.isoformat, date.fromisoformat),
     "time": Kind(time, parts_of_moment, partial(moment_of, time)),
-    "timedelta": Kind(
-        timedelta, attrgetter("days", "seconds", "microseconds"), lambda parts: timedelta(*parts)
-    ),
+    "timedelta": Kind(timedelta, attrgetter("days", "seconds", "microseconds"), timedelta_of),
     "Decimal": Kind(Decimal, str, Decimal),
     "UUID": Kind(UUID, str, UUID),
     "complex": Kind(complex, repr, complex),
