@@ -99,7 +99,7 @@ def wsgi(
         try:
             with request.inside():
                 body: Any = app(environ, start)
-                if body.__class__ not in (list, tuple):
+                if body.__class__ not in (list, tuple, environ.get("wsgi.file_wrapper")):
                     return Body(body, iter(body), request)
         except BaseException:
             request.end()

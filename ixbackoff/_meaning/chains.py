@@ -183,13 +183,6 @@ def checked_name(name: str) -> str:
     return name
 
 
-def continued(following: Ladder, rung: Position) -> Position:
-    """Check that `following` starts at `rung`, if that is known; return the rung where it ends."""
-    if rung is not None:
-        check_start(following.start, rung)
-    return following.ends_at
-
-
 def check_start(start: int, rung: int) -> None:
     if start != rung:
         instead = ", or put its effect into the attempt before, so that both are tried together"
@@ -207,6 +200,14 @@ def check_end(end: int, rung: int) -> None:
             f"A program on {name_of(rung)} cannot continue to {name_of(end)}: nothing goes up a "
             "ladder."
         )
+
+
+def not_ended(rung: int) -> Misuse:
+    """Return the error of a run whose program ends at `rung`, above N0."""
+    return Misuse(
+        f"The program is open, it ends at {name_of(rung)}: end it with .end(), or go down "
+        "with .retry(...)."
+    )
 
 
 def counted(steps: int) -> str:
