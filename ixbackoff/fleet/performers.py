@@ -330,10 +330,8 @@ class TaskPerformer(ABC):
         environment.tally.asked += 1
         serving.ask(request)
 
-    @staticmethod  # a bound method for each timer would take memory
-    def _expired(request: Request) -> None:
+    def _expired(self, request: Request) -> None:
         if not request.over:
-            self: Any = request._sender
             self.abandon(request)
             late, instead = TimeoutError(f"no answer arrived within {request.limit:g} s"), None
             if not self._inside.limits:
