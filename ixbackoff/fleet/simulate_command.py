@@ -12,6 +12,7 @@ from math import ceil, inf, nan
 from operator import itemgetter
 from random import Random
 from shutil import get_terminal_size
+from statistics import median
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -36,7 +37,7 @@ from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from .._words.reasons import NOTE
 from ..plotting.plot_command import pictured
 from .arrivals import Arrivals
-from .drawing import Panel, Picture, by_second, draw
+from .drawing import Panel, Picture, by_second, draw, summary
 from .fits.foretelling import BAND, FittedService, numbers_between, saved_model
 from .lost_capacity import Outage
 from .outcomes import Outcome, Second
@@ -379,6 +380,6 @@ def main(arguments: list[str] | None = None) -> int:
     print(text)
     status = 0
     if outcome is not None:
-        draw_into = partial(draw, picture(outcome, args.outage), "simulation")
-        status = pictured(draw_into, args.picture)
+        drawn = summary([picture(outcome, args.outage)], (args.seed,), median)
+        status = pictured(partial(draw, drawn, "simulation"), args.picture)
     return status or (0 if recovers else FAILED)
