@@ -204,6 +204,8 @@ def parsed(arguments: list[str] | None) -> Namespace:
     own = args.clients is not None or args.arrivals is not None
     if (args.replay or args.load) and (own or not args.model):
         parser.error("--replay and --load: give --model, and neither --clients nor --arrivals")
+    if args.model and args.picture:
+        parser.error("argument --picture: not allowed with argument --model")
     args.replay = args.model and not own
     if args.replay:
         args.seconds = ceil(args.model.arrivals[-1])

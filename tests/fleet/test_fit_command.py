@@ -138,6 +138,10 @@ def test_candidates_that_are_as_likely_share_a_band_and_doubts_are_said(
         (["--model", "list.json"], "list.json was fitted by another version: fit again"),
         (["--model", "cut.json"], "cut.json was fitted by another version: fit again"),
         (["--model", "nowhere.json"], "nowhere.json"),
+        (
+            ["--model", "good.json", "--picture", "."],
+            "--picture: not allowed with argument --model",
+        ),
         (["--replay"], "--replay and --load: give --model"),
         (["--load", "2"], "--replay and --load: give --model"),
     ],
@@ -145,7 +149,9 @@ def test_candidates_that_are_as_likely_share_a_band_and_doubts_are_said(
 def test_a_wrong_model_is_one_sentence(
     words: list[str], said: str, here: Path, capsys: Any
 ) -> None:
-    kept(model_of(tries_of(Truth(), load=STEPS[:2]))._replace(version=0), "old.json")
+    model = model_of(tries_of(Truth(), load=STEPS[:2]))
+    kept(model, "good.json")
+    kept(model._replace(version=0), "old.json")
     (here / "list.json").write_text("[]")
     (here / "cut.json").write_text('{"near": [[')
     with pytest.raises(SystemExit) as ended:
