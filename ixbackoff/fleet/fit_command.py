@@ -35,10 +35,8 @@ FLAGS = (
 
 def text_of(model: Model) -> str:
     best, works = model.near[0], model.near[0].works
-    kind, others = (
-        NAMES[best.kind].format(best.workers, "s" * (best.workers > 1)),
-        len(model.near) - 1 or "no",
-    )
+    kind = NAMES[best.kind].format(best.workers, "s" * (best.workers > 1))
+    others = len(model.near) - 1 or "no"
     limit = f"refuses from {model.limit} at once" if model.limit else "no refusal"
     capacity = f"; capacity {best.workers / fmean(works):.1f}/s" if best.workers else ""
     lines = [
@@ -65,6 +63,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         tries, arrivals, alone = recorded(args.traces, args.format, args.peer)
         split, end = (ceil(tries[-1].begun * part) for part in (1 - args.hold, 1))
+        if not 0 < split < end:
+            raise ValueError(f"The tries begin within {end} s: give a longer trace to hold a part.")
         some = [one for one in tries if one.begun < split]
         model = fitted(some, args.refused.split(","), args.left.split(","))
     except (ValueError, OSError) as error:

@@ -48,6 +48,24 @@ def foretold(capsys: Any, model: str, *words: str) -> dict[str, tuple[float, flo
     return {name: (float(least), float(most)) for name, (least, most) in cells.items()}
 
 
+def test_a_trace_of_a_second_has_no_part_to_hold_back(here: Path, capsys: Any) -> None:
+    lines = [
+        {
+            "event": event,
+            "process": "a",
+            "run": run,
+            "name": "get",
+            "t": run / 200,
+            "seconds": 0.001,
+        }
+        for run in range(100)
+        for event in ("Began", "Answered")
+    ]
+    (here / "short.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert main(["short.jsonl"]) == 2
+    assert "within 1 s: give a longer trace" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_a_model_is_saved_and_foretells_the_trace_and_other_loads(here: Path, capsys: Any) -> None:
     tries = tries_of(Truth())
