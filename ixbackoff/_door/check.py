@@ -87,11 +87,11 @@ def explained(printed: bytes, form: str, files: Sequence[Path] = ()) -> tuple[by
 
     Return the text, whether it contains errors, and whether it contains unreported mistakes.
     """
+    from .explaining.findings import findings, sources
+    from .explaining.unreported import unchecked
     from .formats import FORMATS  # not at the top: a project without errors does not need it
     from .reading.checker_output import Error, errors_in
-    from .reading.findings import findings, sources
     from .reading.sources import Source
-    from .reading.unreported import unchecked
 
     lines = [line.decode(errors="surrogateescape") for line in printed.splitlines(keepends=True)]
     pieces = list(findings(errors_in(lines), sources(Path())))

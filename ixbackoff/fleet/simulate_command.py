@@ -29,7 +29,7 @@ from .._argument_parser import (
     timing,
     whole,
 )
-from .._functions.answering import calls, calls_async
+from .._functions.default_interpreters import calls, calls_async
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._meaning.chains import Ladder, program_of

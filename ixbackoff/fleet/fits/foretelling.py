@@ -18,7 +18,7 @@ from ..._writing.attempts import do
 from ..._writing.programs import at
 from ..event_queue import Events
 from ..outcomes import Outcome
-from ..services.processor import ProcessorSharing
+from ..services.processor_sharing import ProcessorSharing
 from ..services.queue import BoundedQueue
 from ..services.service import Forwarding, Request, Service, Serving
 from ..simulation import simulate

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..amounts import counted
-from .explanation import Explanation
-from .printed import (
+from ..reading.printed import (
     UNKNOWN,
     answer,
     described,
@@ -15,7 +14,8 @@ from .printed import (
     split,
     with_names,
 )
-from .wordings import RETRIES, Parsed
+from ..reading.wordings import RETRIES, Parsed
+from .explanation import Explanation
 
 EFFECT = ("CommandOrAttempt", "Alone", "Effect")
 CONTEXT = ("", "__enter__", "__aenter__", "__exit__", "__aexit__")
