@@ -161,7 +161,7 @@ def row(result: Layered) -> Cells:
 
 def picture(results: Sequence[Layered]) -> Picture:
     columns = {
-        f"a full queue at the bottom is a wait of {queue:g} s": {
+        f"a request waits in a full queue for {queue:g} s": {
             result.way.name: (result.asked, result.report.well)
             for result in some
             if result.way.name not in NOT_DRAWN
@@ -173,6 +173,7 @@ def picture(results: Sequence[Layered]) -> Picture:
         columns,
         {"requests/s at the bottom": "symlog", "runs/s that end well": "linear"},
         ("the service is down", results[0].report.stopped.span),
+        "n layers: the clients and n - 1 services, with three tries each. finagle, grpc: budgets.",
     )
 
 
