@@ -37,10 +37,10 @@ from .._running.sleeping import (
 from .._words.commands import is_coroutine_function, raisable
 from ..schedules.timings import After
 from .answering import OTHERS
-from .called import Called
+from .called import Called, checked_function
 from .ends import ended
-from .function_checks import checked_function, no_coroutine_function
 from .nested_once import by_program, by_program_async, hurry, once_in_request
+from .settings import no_coroutine_function
 from .watching import Watched
 
 __tracebackhide__ = True
