@@ -94,7 +94,7 @@ def picture(results: Sequence[Buffered]) -> Picture:
         Panel("collisions, in all", collisions, x="producers", scale="symlog"),
     ]
     headline = "When a disk fills up, producers that look first hardly collide, and lose least"
-    return Picture(headline, [panels], note=NOTE + "looks first. Collision: a write to a full disk")
+    return Picture(headline, [panels], note=NOTE + "looks first. Collision: no space for a file.")
 
 
 EXPERIMENT = Experiment(buffered, row, picture)
