@@ -28,15 +28,16 @@ STYLES = {
 }
 """The numbers of styles, by the names of lines: a line looks the same in all pictures."""
 MARKS = 12  # markers on a line that has a point each second
-DARK = """@media (prefers-color-scheme: dark) { text { fill: #e6edf3 }
-   [style*="fill: #ffffff"] { fill: #131416 !important }
-   [style*="fill: #e6e6e6"] { fill: #2d3237 !important }
-   [style*="stroke: #e6e6e6"], [style*="stroke: #cccccc"] { stroke: #4d545c !important }
-"""
-for color, bright in zip(COLORS, BRIGHT, strict=True):
-    for part in "fill", "stroke":
-        DARK += f'   [style*="{part}: {color}"] {{ {part}: {bright} !important }}\n'
-DARK += "}"
+SHADES = "".join(
+    f'   [style*="{part}: {color}"] {{ {part}: {bright} !important }}\n'
+    for color, bright in zip(COLORS, BRIGHT, strict=True)
+    for part in ("fill", "stroke")
+)
+DARK = f"""@media (prefers-color-scheme: dark) {{ text {{ fill: #e6edf3 }}
+   [style*="fill: #ffffff"] {{ fill: #131416 !important }}
+   [style*="fill: #e6e6e6"] {{ fill: #2d3237 !important }}
+   [style*="stroke: #e6e6e6"], [style*="stroke: #cccccc"] {{ stroke: #4d545c !important }}
+{SHADES}}}"""
 """The style of an SVG where the reader's screen is dark: its ground, axes, spans and lines."""
 
 
