@@ -75,7 +75,7 @@ def plot(
     ratios = [b / a for run in runs.values() for a, b in pairwise(run[0]) if a > 0 and b < HIGHEST]
     heads = {
         "linear": f"How long the waits get: from {first:.3g} s to {last:.3g} s",
-        "log": f"How fast the waits grow: to at most {max(ratios, default=1):.2g} times the last",
+        "log": f"How fast the waits grow: to at most {max(ratios, default=1):.3g} times the last",
     }
     chance = any(not timing.deterministic for timing in schedules.values())
     note = f"Seed {seed}." + f" Bands: from the least to the greatest of {RUNS} runs." * chance
