@@ -221,6 +221,6 @@ def missing_step(parsed: Parsed) -> Explanation | None:
         return Explanation(
             "no-such-step",
             "A backoff is not a context manager: each of its tries is one.",
-            f"Write `{word}for attempt in backoff(N3):`, and `with attempt:` in it.",
+            f"Write `{word}for one_try in backoff(N3):`, and `with one_try:` in it.",
         )
     return None
