@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from itertools import chain
+from itertools import accumulate, chain
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -115,11 +115,8 @@ def label_lines(plot: Any, lines: Mapping[str, Graph], gap: float) -> None:
         points = [point for point in zip(line.x, line.y, strict=True) if isfinite(point[1])]
         end = points[-1] if points else (plot.get_xlim()[1], plot.get_ylim()[0])
         ends.append((*to_axes.transform(end)[::-1], name))
-    place = -1.0
-    places: list[float] = []
-    for height, _, _ in sorted(ends):
-        place = max(place + gap, min(height, 1.0))
-        places.append(place)
+    heights = (min(height, 1.0) for height, _, _ in sorted(ends))
+    places = [*accumulate(heights, lambda below, height: max(below + gap, height))]
     for above in range(len(places) - 1, -1, -1):
         places[above] = min(places[above], 1.0 - gap * (len(places) - 1 - above))
     for place, (height, across, name) in zip(places, sorted(ends), strict=True):

@@ -77,8 +77,7 @@ def plot(
         "linear": f"How long the waits get: from {first:.3g} s to {last:.3g} s",
         "log": f"How fast the waits grow: to at most {max(ratios, default=1):.3g} times the last",
     }
-    chance = any(not timing.deterministic for timing in schedules.values())
-    note = f"Seed {seed}." + f" Bands: from the least to the greatest of {RUNS} runs." * chance
+    note = f"Seed {seed}; if waits are random, a band: the least to the greatest of {RUNS} runs."
     files: list[Path] = []
     for name_of_scale, scale in SCALES.items():
         lines = {

@@ -6,26 +6,21 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-SAME = {"svg.hashsalt": "ixbackoff", "svg.fonttype": "none"}
+SAME = {"svg.hashsalt": "ixbackoff", "svg.fonttype": "none", "lines.markersize": 5}
 """Settings by which the same picture is the same file, with text that can be searched."""
 COLORS = ("#00548f", "#d55e00", "#00835e", "#b8508c", "#7a5c00", "#2787ba", "#000000")
 BRIGHT = ("#4d9fdc", "#f07f2a", "#1fb588", "#d98bb8", "#d0a92e", "#9bd6f7", "#e6edf3")
 """Colors that nearly everybody can distinguish (the hues of Okabe and Ito); on a dark page."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "x")
-SAME_STYLE = """
-exponential; aloha; 1 layer; requests; Throttle(); Hedge(); bound
+SAME_STYLE = """exponential; aloha; 1 layer; requests; Throttle(); Hedge(); bound
 fixed; 2 layers; Throttle(1.5); last client
 ethernet; budgets; budget, grpc; RetryBudget(10); 1 layer, grpc; answered in time; median
 as shipped; three waits; decorrelated; 4 layers, finagle; breaker, open 10 s
 breakers; breaker, open 2 s; breaker, 20 in 2 s; equal
 full; 100 breakers, open 2 s
 none; bare; ladders alone; no hedge; 4 layers; capacity"""
-STYLES = {
-    name: number
-    for number, names in enumerate(SAME_STYLE.strip().splitlines())
-    for name in names.split("; ")
-}
+STYLES = {one: k for k, row in enumerate(SAME_STYLE.split("\n")) for one in row.split("; ")}
 """The numbers of styles, by the names of lines: a line looks the same in all pictures."""
 MARKS = 12  # markers on a line that has a point each second
 SHADES = "".join(
@@ -50,7 +45,6 @@ def line_style(number: int, points: int = 0, colors: Sequence[str] = COLORS) -> 
         "color": colors[number % len(colors)],
         "linestyle": DASHES[number % len(DASHES)],
         "marker": MARKERS[number % len(MARKERS)],
-        "markersize": 5,
     }
     if points > MARKS:
         every = points // MARKS

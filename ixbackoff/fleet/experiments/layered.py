@@ -32,7 +32,6 @@ THINK = 10.0
 WORK = 0.06  # seconds for a request at the bottom
 SHARE = 50  # clients per worker, who keep the worker busy for three tenths of the time
 STEADY = 20
-NOT_DRAWN = ("3 layers", "1 layer, finagle")  # they lie between others
 
 
 class Layering(NamedTuple):
@@ -164,7 +163,7 @@ def picture(results: Sequence[Layered]) -> Picture:
         f"a request waits in a full queue for {queue:g} s": {
             result.way.name: (result.asked, result.report.well)
             for result in some
-            if result.way.name not in NOT_DRAWN
+            if result.way.name not in ("3 layers", "1 layer, finagle")  # they lie between others
         }
         for queue, some in grouped(results, attrgetter("queue")).items()
     }
