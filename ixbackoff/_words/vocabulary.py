@@ -145,7 +145,7 @@ class Delay(Command[None]):
 
     @property
     def run(self) -> Any:
-        """The run that waits, or `None` if a simulated client does."""
+        """The run that waits; `None` for a simulated client, and for a try in line."""
         return None if self._run is LINE else self._run
 
     def refuse(self, reason: Reason) -> None:
