@@ -76,9 +76,7 @@ def recorded(paths: Sequence[Path], form: str | None = None, peer: str | None = 
                     add_event(line, tries, arrived)
             except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
                 if text.endswith("\n") or not isinstance(error, json.JSONDecodeError):
-                    no = (
-                        f'"{error.args[0]}"' if isinstance(error, KeyError) else "JSON of that form"
-                    )
+                    no = f'"{error.args[0]}"' if isinstance(error, KeyError) else "usable JSON"
                     what = error if error.__class__ is ValueError else f"no {no}"
                     place = f"{file.filename()}:{file.filelineno()}: {what} in this"
                     raise ValueError(f"{place} {'span' if otlp else 'event'}.") from None
