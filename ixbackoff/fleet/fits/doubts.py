@@ -24,7 +24,7 @@ def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
     """Return what is doubtful before any simulation; `arrivals` are those of the fitted part."""
     best, tries = model.near[0], model.tries
     names = ", ".join(f"{one.kind} {one.workers}" for one in model.near)
-    follows = abs(loaded(best.phases, arrivals))
+    follows = abs(loaded(best.phases, arrivals)) > FOLLOWS
     said = {
         f"{alone / tries:.0%} of the clients' tries have no run, or no try before them: sampled "
         "spans cannot be fitted; keep all of a short stretch.": alone > 0.01 * tries,
@@ -41,7 +41,7 @@ def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
         f"{model.seen} at once only.": model.limit is None,
         f"{model.others / tries:.0%} of the tries failed in another way, for which there is no "
         "model.": model.others > 0.05 * tries,
-        "Slow when busy: no phase, but a queue that is not understood.": follows > FOLLOWS,
+        "Slow when busy: no phase, but a queue that is not understood.": follows,
     }
     return [sentence for sentence, holds in said.items() if holds]
 

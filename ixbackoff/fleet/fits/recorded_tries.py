@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 UNSERVED = {"Delay", "Log", "Now", "Pick", "Reserve", "Throw", "Together"}
 UNSENT = {"CircuitOpen", "Crowded"}
 HTTP, COMMAND, RUN = "http.request.method", "ixbackoff.resend_count", "ixbackoff.run.id"
-CLIENT = "SPAN_KIND_CLIENT"
+CLIENTS = {3, "SPAN_KIND_CLIENT"}  # kinds of spans
 
 
 class Try(NamedTuple):
@@ -76,7 +76,8 @@ def recorded(paths: Sequence[Path], form: str | None = None, peer: str | None = 
                     add_event(line, tries, arrived)
             except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
                 if text.endswith("\n") or not isinstance(error, json.JSONDecodeError):
-                    what = f'no "{error.args[0]}"' if isinstance(error, KeyError) else error
+                    no = f'"{error.args[0]}"' if isinstance(error, KeyError) else "usable JSON"
+                    what = error if error.__class__ is ValueError else f"no {no}"
                     place = f"{file.filename()}:{file.filelineno()}: {what} in this"
                     raise ValueError(f"{place} {'span' if otlp else 'event'}.") from None
     alone = sum(one.run not in arrived for one in tries) + add_spans(spans, peer, tries, arrived)
@@ -92,10 +93,9 @@ def recorded(paths: Sequence[Path], form: str | None = None, peer: str | None = 
 
 
 def add_event(line: dict[str, Any], tries: list[Try], arrived: dict[str, float]) -> None:
-    run, ended = f"{line['process']} {line['run']}", line["t"]
-    seconds = line["seconds"] if line["event"] == "Answered" else 0.0
-    failure, status, asked = map(line.get, ("failure", "status", "retry_after"))
-    one = Try(run, ended - seconds, ended, failure, status, asked).checked()
+    run, ended, get = f"{line['process']} {line['run']}", line["t"], line.get
+    begun = ended - (line["seconds"] if line["event"] == "Answered" else 0.0)
+    one = Try(run, begun, ended, get("failure"), get("status"), get("retry_after")).checked()
     if line["event"] == "Began":
         arrived[run] = ended
     else:
@@ -122,7 +122,7 @@ def add_spans(
     Spans of an HTTP client inside a command of ours take the place of the command's span.
     """
     parents = {one.run: has.get("parentSpanId") or one.run for one, has in spans}
-    http = [span for span in spans if HTTP in span[1] and span[1]["kind"] in {3, CLIENT}]
+    http = [span for span in spans if HTTP in span[1] and span[1]["kind"] in CLIENTS]
     commands = [span for span in spans if COMMAND in span[1] and span[1]["name"] not in UNSERVED]
     counts: set[tuple[str, int]] = {
         (parents[one.run], has["resent"]) for one, has in http + commands
