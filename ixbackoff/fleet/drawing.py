@@ -46,8 +46,8 @@ def grid(
 ) -> Picture:
     """Return a picture of counts of each second.
 
-    `columns` has the values of lines in each row, by the title of the column and the name of the
-    line; `rows` has the scale of each row, by its label.
+    `columns` has the lines of each column, by titles and names: a line has counts for each row.
+    `rows` has the scale of each row, by its label.
     """
     panels = [
         [

@@ -39,7 +39,7 @@ def plot(
     ['waits-linear.png', 'waits-linear.svg', 'waits-logarithmic.png', 'waits-logarithmic.svg']
 
     Args:
-        schedules: the schedules by their names in the legend; those of
+        schedules: the schedules by their names in the picture; those of
             `ixbackoff.schedules.shortening` may be among them.
         folder: the folder of the files; it is made if it is missing, and files of the same names
             are replaced.

@@ -137,7 +137,7 @@ def recovers(answered: Sequence[float], failed: Sequence[float]) -> bool:
 
 
 class Waiting(NamedTuple):
-    """A way to wait, with a remedy at the clients; those of a process share what is made for it."""
+    """A way to wait, with a remedy; the clients of a process share its budget and its breaker."""
 
     name: str
     program: Program[Any, N0, None, Get | Now | Throw | Delay]
@@ -259,7 +259,7 @@ def row(result: Crash) -> Cells:
 
 
 def picture(results: Sequence[Crash]) -> Picture:
-    """Draw a line for each way to wait; for the remedies, with the waits that they first have."""
+    """Draw a line for each way to wait, or for each remedy with the first of its ways to wait."""
     columns: dict[str, dict[str, list[list[float]]]] = {}
     for backlog, some in grouped(results, attrgetter("backlog")).items():
         seconds = {name(result): result.outcome.seconds for result in reversed(some)}
