@@ -144,7 +144,7 @@ def awaits_other(failure: BaseException) -> bool:
 
 
 class Branch(Notifier):
-    """A concurrent effect in a thread, with its events until it is given up."""
+    """A concurrent effect in a thread, with its events; of a hedge only until it is given up."""
 
     def __init__(self, stream: Stream) -> None:
         self.abort, self._failures = Abort(), list[BaseException]()

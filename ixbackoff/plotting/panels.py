@@ -44,7 +44,7 @@ class Picture(NamedTuple):
     headline: str
     panels: Sequence[Sequence[Panel]]  # its panels, row by row
     inches: tuple[float, float] = (10.0, 4.5)
-    note: str = ""  # its words explained, below the panels
+    note: str = ""  # below the panels, what the words of the picture mean
     shared: bool = False  # whether all panels share their x axis, and those of a row their y axis
 
 
@@ -108,7 +108,7 @@ def draw_panel(plot: Any, panel: Panel) -> None:
 
 
 def label_lines(plot: Any, lines: Mapping[str, Graph], gap: float) -> None:
-    """Write names where lines end, `gap` apart (a share of the height), each with its line."""
+    """Write names beside the ends of lines, at least `gap` (a share of the height) apart."""
     plot.autoscale_view()
     to_axes = plot.transData + plot.transAxes.inverted()
     ends: list[tuple[float, float, str]] = []
