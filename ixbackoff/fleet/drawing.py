@@ -93,5 +93,5 @@ def summary(pictures: Sequence[Picture], seeds: Sequence[int], average: Average)
     grids = zip(*(picture.panels for picture in pictures), strict=True)
     rows = [[panel(panels) for panels in zip(*row, strict=True)] for row in grids]
     text = f"{pictures[0].headline} ({average.__name__.removeprefix('f')} of {len(pictures)} seeds)"
-    note = f"{pictures[0].note}\nBands: from the least to the greatest number of the seeds."
+    note = f"{pictures[0].note}\nBands: from the least to the greatest value among the seeds."
     return pictures[0]._replace(headline=text, panels=rows, note=note.strip())

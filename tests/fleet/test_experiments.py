@@ -186,7 +186,7 @@ def test_a_picture_of_one_seed_says_which_and_of_many_has_their_medians() -> Non
     [[panel]] = drawn.panels
     assert panel.title == "back with:\nfull; equal in 2 of 3; none in 1 of 3"
     assert summary([drawn] * 2, (0, 1), median).panels[0][0].title == panel.title
-    assert drawn.note == "Bands: from the least to the greatest number of the seeds."
+    assert drawn.note == "Bands: from the least to the greatest value among the seeds."
     assert (panel.lines["full"].y, panel.lines["full"].band) == ([2, 5], [(1, 9), (5, 5)])
 
 
