@@ -69,7 +69,8 @@ def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
         for number, (plot, panel) in enumerate(every):
             draw_panel(plot, panel)
             if number % shape[1] == 0 or not picture.shared:
-                plot.set_ylabel(panel.label)
+                linear = panel.scale == "symlog" and plot.get_ylim()[0] < LINEAR["linthresh"]
+                plot.set_ylabel(panel.label + ("\n(linear to 10)" if linear else ""))
             if number >= len(every) - shape[1] or not picture.shared:
                 plot.set_xlabel(panel.x)
         gap = LINE / (0.75 * 72 * picture.inches[1] / shape[0])

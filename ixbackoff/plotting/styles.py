@@ -28,7 +28,7 @@ SHADES = "".join(
     for color, bright in zip(COLORS, BRIGHT, strict=True)
     for part in ("fill", "stroke")
 )
-DARK = f"""@media (prefers-color-scheme: dark) {{ text {{ fill: #e6edf3 }}
+DARK = f"""@media (prefers-color-scheme: dark) {{ text, [style^="fill-op"] {{ fill: #e6edf3 }}
    [style*="fill: #ffffff"] {{ fill: #131416 !important }}
    [style*="fill: #e6e6e6"] {{ fill: #2d3237 !important }}
    [style*="stroke: #e6e6e6"], [style*="stroke: #cccccc"] {{ stroke: #4d545c !important }}
