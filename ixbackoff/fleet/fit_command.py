@@ -6,6 +6,7 @@ import json
 import sys
 from functools import partial
 from math import ceil
+from os import W_OK, access
 from pathlib import Path
 from statistics import fmean
 
@@ -61,6 +62,8 @@ def main(arguments: list[str] | None = None) -> int:
     add_flags(parser, [*FLAGS, *seed_flags(SEEDS, "the number of simulations of the trace")])
     args = parser.parse_args(arguments)
     try:
+        if args.save and (args.save.is_dir() or not access(args.save.parent, W_OK)):
+            raise ValueError(f"{args.save} cannot be written: give another file with --save.")
         tries, arrivals, alone = recorded(args.traces, args.format, args.peer)
         split, end = (ceil(tries[-1].begun * part) for part in (1 - args.hold, 1))
         if not 0 < split < end:
