@@ -88,7 +88,7 @@ def test_nothing_is_left_open(way: Way, tmp_path: Path) -> None:
         way.perform(upload)
         while threading.active_count() > threads:
             time.sleep(0.01)  # the origin closes its side
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert len(os.listdir("/proc/self/fd")) <= before  # threads of other tests may close theirs
 
 
 @pytest.mark.parametrize(
