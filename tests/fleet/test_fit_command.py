@@ -66,9 +66,10 @@ def test_a_trace_of_a_second_has_no_part_to_hold_back(here: Path, capsys: Any) -
     assert "within 1 s: give a longer trace" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("path", ["nowhere/books.json", "."])
+@pytest.mark.parametrize("path", ["nowhere/books.json", ".", "/dev/null", "nothing.jsonl"])
 def test_a_file_that_cannot_be_written_is_told_first(here: Path, path: str, capsys: Any) -> None:
-    assert main([str(here / "nothing.jsonl"), "--save", path]) == 2
+    assert main(["nothing.jsonl", "--save", path]) == 2
+    assert [*here.iterdir()] == [here / "fitpages.py"]
     assert capsys.readouterr().err == f"{path} cannot be written: give another file with --save.\n"
 
 
