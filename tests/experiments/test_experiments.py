@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
-from collections.abc import Iterator
+import sys
 from importlib import import_module
 from operator import le
 from pathlib import Path
@@ -13,10 +14,10 @@ from unittest.mock import patch
 
 import pytest
 
-import ixbackoff
-import ixbackoff.fleet.experiments
-from ixbackoff.fleet.drawing import Panel, Picture, by_second, summary
-from ixbackoff.fleet.experiments.experiment import (
+from benchmarks.drawing import Panel, Picture, by_second, summary
+from benchmarks.experiments.__main__ import EXPERIMENTS
+from benchmarks.experiments.__main__ import main as experiments
+from benchmarks.experiments.experiment import (
     Cells,
     Experiment,
     Shown,
@@ -25,43 +26,68 @@ from ixbackoff.fleet.experiments.experiment import (
     load,
     text,
 )
-from ixbackoff.fleet.fleet_command import EXPERIMENTS
-from ixbackoff.fleet.fleet_command import main as fleet
+
+from ..support.processes import Child
 
 pytestmark = pytest.mark.slow
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "ethernet.md").read_text()
-FOLDER = Path(ixbackoff.fleet.experiments.__file__).parent
-FRAME = {"_argument_parser", "plotting.styles", "fleet.drawing", "fleet.reports"}
-"""Modules of the package that an experiment may import by their places: they print and draw."""
-
-
-def imported(file: Path) -> Iterator[str]:
-    """The modules outside of this folder that a module imports by their places."""
-    here = ["fleet", "experiments", ""]
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level > 1:
-            yield ".".join([*here[: 3 - node.level], node.module or ""])
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "ethernet.md").read_text()
+FOLDER = ROOT / "benchmarks" / "experiments"
+FRAME = {"ixbackoff._argument_parser"}
+"""Modules that are not public, which an experiment may import: they read its flags."""
 
 
 def test_there_is_one_file_for_each_command_and_each_has_one_value() -> None:
-    files = {path.stem for path in FOLDER.glob("*.py")} - {"__init__", "experiment", "ethernet"}
+    frame = {"__init__", "__main__", "experiment", "ethernet"}
+    files = {path.stem for path in FOLDER.glob("*.py")} - frame
     assert files == {module for module, _ in EXPERIMENTS.values()}
-    assert not [path for path in FOLDER.iterdir() if path.is_dir() and path.name != "__pycache__"]
     assert all(isinstance(load(module), Experiment) for module, _ in EXPERIMENTS.values())
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+MODELS = [f"services/{path.stem}" for path in (FOLDER / "services").glob("[a-z]*.py")]
+
+
+@pytest.mark.parametrize("name", [*(module for module, _ in EXPERIMENTS.values()), *MODELS])
 def test_it_imports_the_public_package_as_a_program_of_a_user_would(name: str) -> None:
-    file = FOLDER / f"{EXPERIMENTS[name][0]}.py"
-    assert {*imported(file)} <= FRAME
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(ast.parse((FOLDER / f"{name}.py").read_text())):
         if isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            if not node.module.startswith("ixbackoff"):
+            if not node.module.startswith("ixbackoff") or node.module in FRAME:
                 continue
-            assert not re.search(r"\._", node.module)
             public = getattr(import_module(node.module), "__all__", None)
+            assert not re.search(r"\._", node.module)
             assert public is None or {alias.name for alias in node.names} <= {*public}
+
+
+def test_the_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert experiments(["--help"]) == 0
+    listed, err = capsys.readouterr()
+    assert not err
+    assert [line.split()[0] for line in listed.splitlines()[1:]] == [*EXPERIMENTS]
+    assert experiments([]) == 2
+    assert capsys.readouterr() == ("", listed)
+    assert experiments(["nonsense"]) == 2
+    assert capsys.readouterr() == ("", f"'nonsense' is not an experiment.\n{listed}")
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_each_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        experiments([name, "--help"])
+    assert not ended.value.code
+    out, err = capsys.readouterr()
+    assert out.startswith(f"usage: python -m benchmarks.experiments {name} ")
+    assert not err
+
+
+def test_nobody_has_to_read_what_it_prints() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [sys.executable, "-m", "benchmarks.experiments", "--help"]
+    with Child(words, cwd=ROOT, stdout=writing, stderr=-1) as process:
+        os.close(writing)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (1, b"")
 
 
 def test_numbers_stand_at_the_right_and_a_group_above_its_columns() -> None:
@@ -90,10 +116,10 @@ def test_it_prints_a_table_always_the_same_and_draws(
     name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     words = WORDS[name]
-    assert fleet([name, *words]) == 0
+    assert experiments([name, *words]) == 0
     table = capsys.readouterr().out
     assert len(table.splitlines()) in (2, 3, 4)
-    assert fleet([name, *words, "--picture", f"{tmp_path}/new"]) == 0
+    assert experiments([name, *words, "--picture", f"{tmp_path}/new"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(table)
     files = [Path(line) for line in out.removeprefix(table).splitlines()]
@@ -114,7 +140,7 @@ def test_with_many_seeds_it_prints_how_its_numbers_vary(
     name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     words = [name, *MORE[name], "--seeds", "3", "--seed", "1", "--jobs", "1"]
-    assert fleet(words) == 0
+    assert experiments(words) == 0
     out = capsys.readouterr().out
     heads = [
         f"3 seeds, {what} of each number:" for what in ("the least", "the median", "the greatest")
@@ -131,7 +157,7 @@ def test_with_many_seeds_it_prints_how_its_numbers_vary(
     assert all(map(le, middle, greatest))
     assert least != greatest or name == "blackhole"
     if name in WORDS:
-        assert fleet([*words, "--picture", f"{tmp_path}"]) == 0
+        assert experiments([*words, "--picture", f"{tmp_path}"]) == 0
         assert capsys.readouterr().out.startswith(out)
         assert "(median of 3 seeds)" in (tmp_path / f"{name}.svg").read_text()
 
@@ -202,7 +228,7 @@ def test_the_page_says_what_is_printed(
     number: int, name: str, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     printed = re.findall(r"^```text printed by the first\n(.*?)^```$", PAGE, re.M | re.S)[number]
-    assert fleet([name, *words]) == 0
+    assert experiments([name, *words]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) >= 2
     assert [line for line in printed.splitlines() if line in lines] == lines
@@ -228,7 +254,7 @@ def test_wrong_words_are_refused_in_one_line(
     name: str, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        fleet([name, *words])
+        experiments([name, *words])
     assert ended.value.code == 2
     assert capsys.readouterr().err == f"{said}; --help tells more.\n"
 
@@ -239,8 +265,8 @@ def test_what_cannot_be_drawn_is_told(
 ) -> None:
     words = WORDS[name]
     (tmp_path / "file").touch()
-    assert fleet([name, *words, "--picture", f"{tmp_path}/file"]) == 2
+    assert experiments([name, *words, "--picture", f"{tmp_path}/file"]) == 2
     assert capsys.readouterr().err.endswith("file cannot be used: File exists.\n")
     with patch.dict("sys.modules", {"matplotlib": None}):
-        assert fleet([name, *words, "--picture", f"{tmp_path}"]) == 2
+        assert experiments([name, *words, "--picture", f"{tmp_path}"]) == 2
     assert ".[plot]" in capsys.readouterr().err

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ixbackoff.fleet.experiments.recovery import Formula, recovered, recovery
-from ixbackoff.fleet.fleet_command import main as fleet
+from benchmarks.experiments.__main__ import main as experiments
+from benchmarks.experiments.recovery import Formula, recovered, recovery
 from ixbackoff.schedules.published import thain
 
 pytestmark = pytest.mark.slow
@@ -122,7 +122,7 @@ def test_the_closed_form_of_a_long_outage_takes_no_time() -> None:
 
 
 def test_the_page_has_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert fleet(["recovery"]) == 0
+    assert experiments(["recovery"]) == 0
     [block] = re.findall(
         r"^```text printed by the first\n(.*?)^```$", PAGE.read_text(), re.M | re.S
     )
@@ -131,7 +131,7 @@ def test_the_page_has_what_is_printed(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_what_nobody_noticed_is_never(capsys: pytest.CaptureFixture[str]) -> None:
     words = "--timeout 0.01 --maximum 1 --outage 20 --outage 5 --clients 7"
-    assert fleet(["recovery", *words.split()]) == 0
+    assert experiments(["recovery", *words.split()]) == 0
     first, second = capsys.readouterr().out.splitlines()[2:]
     assert first.split()[-4:] == ["never", "never", "21.0", "7"]
     assert second.endswith("      0")
@@ -139,10 +139,8 @@ def test_what_nobody_noticed_is_never(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_it_is_drawn(tmp_path: Path) -> None:
-    assert (
-        fleet(["recovery", "--outage", "3", "--clients", "2", "--picture", str(tmp_path / "new")])
-        == 0
-    )
+    words = ["recovery", "--outage", "3", "--clients", "2", "--picture", str(tmp_path / "new")]
+    assert experiments(words) == 0
     files = sorted((tmp_path / "new").iterdir())
     assert [file.name for file in files] == ["recovery.png", "recovery.svg"]
     assert "noticed after, in lengths of the outage" in files[1].read_text()
@@ -163,7 +161,7 @@ def test_it_is_drawn(tmp_path: Path) -> None:
 )
 def test_a_wrong_command_is_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        fleet(["recovery", *words])
+        experiments(["recovery", *words])
     assert ended.value.code == 2
     out, err = capsys.readouterr()
     assert not out
@@ -174,8 +172,6 @@ def test_a_folder_that_cannot_be_used_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").touch()
-    assert (
-        fleet(["recovery", "--outage", "1", "--clients", "1", "--picture", str(tmp_path / "file")])
-        == 2
-    )
+    words = ["recovery", "--outage", "1", "--clients", "1", "--picture", str(tmp_path / "file")]
+    assert experiments(words) == 2
     assert capsys.readouterr().err == f"{tmp_path / 'file'} cannot be used: File exists.\n"

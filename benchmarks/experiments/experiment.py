@@ -1,4 +1,4 @@
-"""`Experiment`: the parts of an experiment; and the command line and the table of all."""
+"""`Experiment`: the parts of an experiment; and the command and the table of each."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from statistics import median
 from typing import Annotated, Any, Generic, NamedTuple, TypeAlias, TypeVar, get_origin
 
 from ixbackoff import Command
+from ixbackoff._argument_parser import Flag, Parser, add_flags
+from ixbackoff.fleet import Outage, Outcome
+from ixbackoff.fleet.reports import PICTURE, sampled, seed_flags
+from ixbackoff.plotting.plot_command import pictured
 
-from ..._argument_parser import Flag, Parser, add_flags
-from ...plotting.plot_command import pictured
 from ..drawing import Average, Picture, draw, summary
-from ..reports import PICTURE, Report, sampled, seed_flags
 
 R = TypeVar("R")
 K = TypeVar("K")
@@ -31,6 +32,9 @@ Columns with the same text before ` | ` in their headings are a group, which has
 Cells that are numbers or `Shown` are averaged over seeds.
 """
 NO_NUMBER = ("-", "never")  # the cells for a missing number
+SHARE, SPAN = 0.8, 10
+"""A service has recovered once its rate over 10 s reaches this share of the rate before the outage.
+Chance alone can lower the rate by 10 %."""
 
 
 class Ask(Command[None]):
@@ -45,6 +49,30 @@ class Shown(NamedTuple):
     number: float | None
     format: str = "{:.0f}"
     missing: str = "never"
+
+
+class Watched(NamedTuple):
+    """A simulation with an outage."""
+
+    outcome: Outcome
+    stopped: Outage
+
+    @property
+    def well(self) -> list[int]:
+        """The runs that succeeded in each second."""
+        return [second.well for second in self.outcome.seconds]
+
+    @property
+    def before(self) -> float:
+        """The mean of those per second, in the second half of the time before the outage."""
+        begin = int(self.stopped.start)
+        return self.outcome.rate(lambda second: second.well, begin // 2, begin)
+
+    @property
+    def recovered(self) -> float | None:
+        """The seconds after the outage until the service has recovered; `None` if it does not."""
+        end = self.stopped.span[1]
+        return self.outcome.recovered_after(end, self.before, SHARE, SPAN) if self.before else None
 
 
 class Experiment(NamedTuple, Generic[R]):
@@ -68,11 +96,11 @@ class Experiment(NamedTuple, Generic[R]):
         return [*rows.values()]
 
 
-def main(name: str, module: str, arguments: list[str]) -> int:
+def run(name: str, module: str, arguments: list[str]) -> int:
     """Run an experiment: print its table, draw it if a folder is given; return the exit status."""
     experiment = load(module)
     parser = Parser(
-        prog=f"ixbackoff fleet {name}",
+        prog=f"python -m benchmarks.experiments {name}",
         description=import_module(f"{__package__}.{module}").__doc__,
         epilog="Exit status: 0, or 2 if the command is wrong.",
     )
@@ -148,14 +176,14 @@ def shared(make: Callable[[], T], processes: int = 1) -> Callable[[int], T]:
     return lambda client: made[client % processes]
 
 
-def recovery_cells(report: Report) -> Cells:
+def recovery_cells(watched: Watched) -> Cells:
     """Return the cells of successful runs per second: before an outage, and at the end."""
-    end, last = int(report.stopped.span[1]), len(report.well)
-    rate = report.outcome.rate(lambda second: second.well, end + (last - end) * 3 // 4, last)
+    end, last = int(watched.stopped.span[1]), len(watched.well)
+    rate = watched.outcome.rate(lambda second: second.well, end + (last - end) * 3 // 4, last)
     return {
-        "runs that end well/s | before": report.before,
+        "runs that end well/s | before": watched.before,
         "runs that end well/s | end": rate,
-        "runs that end well/s | recovers": Shown(report.recovered, "after {:.0f} s", "no"),
+        "runs that end well/s | recovers": Shown(watched.recovered, "after {:.0f} s", "no"),
     }
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..._words.commands import Command
-from ..._words.failures import Transient
-from ..event_queue import Events
-from .service import Request, Service, Serving
+from ixbackoff import Command, Transient
+from ixbackoff.fleet import Events, Request, Service, Serving
 
 
 class Moved(Transient):

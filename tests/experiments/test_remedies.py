@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.experiments.crash import Crash, Waiting, crash, crashed
+from benchmarks.experiments.remedies import EXPERIMENT, FIXED, REMEDIES, breakers
 from ixbackoff.fleet import SlowingServer
-from ixbackoff.fleet.experiments.crash import Crash, Waiting, crash, crashed
-from ixbackoff.fleet.experiments.remedies import EXPERIMENT, FIXED, REMEDIES, breakers
 
 pytestmark = pytest.mark.slow
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from ..._words.commands import Command
-from ..event_queue import Events
-from .service import Request, Service, Serving
+from ixbackoff import Command
+from ixbackoff.fleet import Events, Request, Service, Serving
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from statistics import median
 
 import pytest
 
+from benchmarks.experiments.__main__ import main as experiments
+from benchmarks.experiments.crash import Crash, Get, PostShipped, asking, crash, crashed, ways
 from ixbackoff import Constant
 from ixbackoff.fleet import Outage, Outcome, SlowingServer, simulate
-from ixbackoff.fleet.experiments.crash import Crash, Get, PostShipped, asking, crash, crashed, ways
-from ixbackoff.fleet.fleet_command import main as fleet
 from ixbackoff.schedules.timings import Timing
 
 pytestmark = pytest.mark.slow
@@ -159,17 +159,15 @@ def test_shipped_numbers_out_of_bounds_are_refused(name: str) -> None:
 
 
 def test_the_page_has_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert fleet(["crash"]) == 0
+    assert experiments(["crash"]) == 0
     page = (Path(__file__).parent.parent.parent / "docs" / "crash.md").read_text()
     [block] = re.findall(r"^```text printed by the first\n(.*?)^```$", page, re.M | re.S)
     assert capsys.readouterr().out == block
 
 
 def test_the_command_prints_its_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        fleet(["crash", "--clients=20", "--steady=5", "--outage=3", "--watch=5", "--backlog=7"])
-        == 0
-    )
+    words = ["crash", "--clients=20", "--steady=5", "--outage=3", "--watch=5", "--backlog=7"]
+    assert experiments(words) == 0
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split()[0] == "queue"
     assert [row.split()[:2] for row in rows] == [["7", "fixed"], ["7", "exponential"], ["7", "as"]]
@@ -180,7 +178,7 @@ def test_the_command_prints_its_table(capsys: pytest.CaptureFixture[str]) -> Non
 )
 def test_a_wrong_command_is_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ending:
-        fleet(["crash", *words])
+        experiments(["crash", *words])
     assert ending.value.code == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
 
@@ -190,14 +188,14 @@ def test_a_folder_that_cannot_be_used_is_one_line(
 ) -> None:
     (tmp_path / "file").write_text("")
     small = ["--clients=5", "--steady=2", "--outage=2", "--watch=2", "--backlog=7"]
-    assert fleet(["crash", *small, "--picture", str(tmp_path / "file")]) == 2
+    assert experiments(["crash", *small, "--picture", str(tmp_path / "file")]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
-    assert fleet(["crash", *small, "--picture", str(tmp_path / "new")]) == 0
+    assert experiments(["crash", *small, "--picture", str(tmp_path / "new")]) == 0
     assert sorted(file.name for file in (tmp_path / "new").iterdir()) == ["crash.png", "crash.svg"]
 
 
 def test_the_page_has_what_an_overflow_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    assert fleet(["crash", "--int64"]) == 0
+    assert experiments(["crash", "--int64"]) == 0
     page = (Path(__file__).parent.parent.parent / "docs" / "crash.md").read_text()
     [block] = re.findall(r"^```text printed by it\n(.*?)^```$", page, re.M | re.S)
     assert capsys.readouterr().out == block

@@ -12,13 +12,21 @@ from operator import attrgetter
 from typing import Annotated, NamedTuple
 
 from ixbackoff import N2, Exponential, RetryBudget, at, do
+from ixbackoff._argument_parser import number, whole
 from ixbackoff.fleet import BoundedQueue, Layer, Metered, Outage, Service, simulate
 from ixbackoff.schedules import Schedule
 
-from ..._argument_parser import number, whole
 from ..drawing import Picture, grid
-from ..reports import Report
-from .experiment import Ask, Cells, Experiment, Shown, grouped, recovery_cells, shared
+from .experiment import (
+    Ask,
+    Cells,
+    Experiment,
+    Shown,
+    Watched,
+    grouped,
+    recovery_cells,
+    shared,
+)
 
 TRIES = 3
 LIMIT = 1.0  # seconds that a layer waits for the next one
@@ -88,7 +96,7 @@ class Layered(NamedTuple):
     asked: tuple[int, ...]  # the requests at the bottom in each second
     runs: float  # the runs of the clients that ended per second, in the second half of the outage
     rate: float  # the requests at the bottom per second, in the second half of the outage
-    report: Report  # the simulation as the clients saw it
+    watched: Watched  # the simulation as the clients saw it
 
 
 def layered(
@@ -138,12 +146,12 @@ def nested(
         asked=asked,
         runs=outcome.rate(lambda second: second.well + second.gave_up, half, end),
         rate=sum(asked[half:end]) / (end - half),
-        report=Report(outcome, Outage(STEADY, outage)),
+        watched=Watched(outcome, Outage(STEADY, outage)),
     )
 
 
 def row(result: Layered) -> Cells:
-    clients = result.report.outcome.clients
+    clients = result.watched.outcome.clients
     asked, runs = result.way.asked(clients), result.way.runs(clients)
     return {
         "queue": f"{result.queue:3.1f} s",
@@ -154,14 +162,14 @@ def row(result: Layered) -> Cells:
         ),
         "requests/s | closed": f"{asked:.0f}",
         "requests/s | simul.": Shown(result.rate),
-        **recovery_cells(result.report),
+        **recovery_cells(result.watched),
     }
 
 
 def picture(results: Sequence[Layered]) -> Picture:
     columns = {
         f"a request waits in a full queue for {queue:g} s": {
-            result.way.name: (result.asked, result.report.well)
+            result.way.name: (result.asked, result.watched.well)
             for result in some
             if result.way.name not in ("3 layers", "1 layer, finagle")  # they lie between others
         }
@@ -171,7 +179,7 @@ def picture(results: Sequence[Layered]) -> Picture:
         "Retries in layers multiply, and keep a service with a long queue down",
         columns,
         {"requests/s at the bottom": "symlog", "runs/s that end well": "linear"},
-        ("the service is down", results[0].report.stopped.span),
+        ("the service is down", results[0].watched.stopped.span),
         "n layers: the clients and n - 1 services, with three tries each. finagle, grpc: budgets.",
     )
 

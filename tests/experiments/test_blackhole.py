@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from benchmarks.experiments.blackhole import black_hole
+from benchmarks.experiments.services.single import FetchFile, Probe, SingleThreaded
 from ixbackoff import N20, Exponential, at, do
 from ixbackoff.fleet import Outcome, simulate
-from ixbackoff.fleet.experiments.blackhole import black_hole
-from ixbackoff.fleet.services.single import FetchFile, Probe, SingleThreaded
 
 
 def fetched(program: Callable[[int], Any], clients: int, seconds: float = 99.0) -> Outcome:

@@ -29,12 +29,12 @@ from ixbackoff import (
     at,
     do,
 )
+from ixbackoff._argument_parser import number, whole
 from ixbackoff.fleet import Outage, Outcome, SlowingServer, simulate
 from ixbackoff.schedules import Chance, Schedule, Timing, WaitFunction
 from ixbackoff.schedules.published import NormalJitter
 from ixbackoff.schedules.shortening import Shortening
 
-from ..._argument_parser import number, whole
 from ..drawing import Picture, grid
 from .experiment import Cells, Experiment, grouped, shared
 

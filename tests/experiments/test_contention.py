@@ -8,18 +8,18 @@ from statistics import fmean
 
 import pytest
 
-from ixbackoff import FOREVER, N20, Constant, at, do
-from ixbackoff.fleet import simulate
-from ixbackoff.fleet.experiments.contention import (
+from benchmarks.experiments.__main__ import main as experiments
+from benchmarks.experiments.contention import (
     EXPERIMENT,
     TIMINGS,
     Contention,
     contention,
     update,
 )
-from ixbackoff.fleet.experiments.experiment import aligned
-from ixbackoff.fleet.fleet_command import main as fleet
-from ixbackoff.fleet.services.row import Moved, Read, Row, Write
+from benchmarks.experiments.experiment import aligned
+from benchmarks.experiments.services.row import Moved, Read, Row, Write
+from ixbackoff import FOREVER, N20, Constant, at, do
+from ixbackoff.fleet import simulate
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "contention.md"
 PUBLISHED = {  # N = 100: calls, and milliseconds until all are done
@@ -131,7 +131,7 @@ def test_the_same_seed_gives_the_same_table() -> None:
 
 
 def test_the_means_are_those_of_the_single_seeds(capsys: pytest.CaptureFixture[str]) -> None:
-    assert fleet(["contention", "--clients", "5", "--seeds", "2", "--seed", "3"]) == 0
+    assert experiments(["contention", "--clients", "5", "--seeds", "2", "--seed", "3"]) == 0
     pairs = zip(contention([5], seed=3), contention([5], seed=4), strict=True)
     lines = capsys.readouterr().out.splitlines()[2:]
     for line, (one, other) in zip(lines, pairs, strict=True):
@@ -143,7 +143,7 @@ def test_the_page_says_what_is_printed(capsys: pytest.CaptureFixture[str]) -> No
         r"^```text printed by the first\n(.*?)^```$", PAGE.read_text(), re.M | re.S
     )
     lines = [line[:26].rstrip() for line in printed.splitlines()]  # of 20 clients, the quickest
-    assert fleet(["contention", "--clients", "20"]) == 0
+    assert experiments(["contention", "--clients", "20"]) == 0
     assert capsys.readouterr().out.splitlines() == lines
 
 
@@ -158,7 +158,7 @@ def test_the_page_has_the_published_numbers() -> None:
 
 def test_it_is_a_command_that_draws(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     words = ["contention", "--clients", "2", "--seeds", "1", "--picture", f"{tmp_path}/new"]
-    assert fleet(words) == 0
+    assert experiments(words) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[:-2] == aligned(EXPERIMENT.rows(contention([2]))).splitlines()
     files = [Path(line) for line in out[-2:]]
@@ -181,7 +181,7 @@ def test_wrong_words_are_refused_in_one_line(
     words: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        fleet(["contention", *words])
+        experiments(["contention", *words])
     assert ended.value.code == 2
     assert capsys.readouterr().err == f"{said}; --help tells more.\n"
 
@@ -190,8 +190,6 @@ def test_a_folder_that_cannot_be_is_told(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "file").touch()
-    assert (
-        fleet(["contention", "--clients", "1", "--seeds", "1", "--picture", f"{tmp_path}/file"])
-        == 2
-    )
+    words = ["contention", "--clients", "1", "--seeds", "1", "--picture", f"{tmp_path}/file"]
+    assert experiments(words) == 2
     assert "file cannot be used: File exists." in capsys.readouterr().err

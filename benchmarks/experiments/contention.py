@@ -12,14 +12,14 @@ from statistics import fmean
 from typing import Annotated, NamedTuple
 
 from ixbackoff import FOREVER, Constant, Do, Exponential, at, attempt
-from ixbackoff.fleet import Row, simulate
-from ixbackoff.fleet.services.row import Read, Write
+from ixbackoff._argument_parser import whole
+from ixbackoff.fleet import simulate
 from ixbackoff.schedules import Timing
 from ixbackoff.schedules.shortening import DecorrelatedJitter, EqualJitter, FullJitter
 
-from ..._argument_parser import whole
 from ..drawing import Panel, Picture, by_size
 from .experiment import Cells, Experiment, Shown
+from .services.row import Read, Row, Write
 
 CLIENTS = (20, 40, 60, 80, 100)
 LONG_ENOUGH = 86_400.0  # seconds: more than any client needs

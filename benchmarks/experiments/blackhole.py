@@ -12,13 +12,13 @@ from operator import attrgetter
 from typing import Annotated, NamedTuple
 
 from ixbackoff import Do, Now, attempt, do, first_of
-from ixbackoff.fleet import Outcome, SingleThreaded
-from ixbackoff.fleet.services.single import FetchFile, Probe
+from ixbackoff._argument_parser import whole
+from ixbackoff.fleet import Outcome
 
-from ..._argument_parser import whole
 from ..drawing import Panel, Picture, by_second
 from .ethernet import NOTE, ClientKind, kinds
 from .experiment import Cells, Experiment
+from .services.single import FetchFile, Probe, SingleThreaded
 
 SERVERS = 3
 

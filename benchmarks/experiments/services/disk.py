@@ -7,11 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..._words.commands import Command
-from ..._words.failures import Transient
-from ..event_queue import Events
-from .service import Request, Service, Serving
-from .shared_resource import Sharing
+from ixbackoff import Command, Transient
+from ixbackoff.fleet import Events, Request, Service, Serving, Sharing
 
 
 class DiskFull(Transient):

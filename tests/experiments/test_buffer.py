@@ -7,10 +7,10 @@ from statistics import mean, median
 
 import pytest
 
+from benchmarks.experiments.buffer import buffered, sensed
+from benchmarks.experiments.services.disk import Disk, DiskFull, FreeSpace, Space, WriteFile
 from ixbackoff import FOREVER, N20, Constant, at, do
 from ixbackoff.fleet import Outcome, simulate
-from ixbackoff.fleet.experiments.buffer import buffered, sensed
-from ixbackoff.fleet.services.disk import Disk, DiskFull, FreeSpace, Space, WriteFile
 from ixbackoff.testing import Virtual, always, answers
 
 pytestmark = pytest.mark.slow

@@ -12,10 +12,10 @@ from statistics import median
 from typing import Annotated, NamedTuple
 
 from ixbackoff import N20, Constant, Exponential, at
+from ixbackoff._argument_parser import number, whole
 from ixbackoff.fleet import BoundedQueue, Outage, simulate
 from ixbackoff.schedules import Schedule
 
-from ..._argument_parser import number, whole
 from ..drawing import Panel, Picture, by_size
 from .experiment import Ask, Cells, Experiment, Shown, text
 

@@ -13,12 +13,11 @@ from statistics import median
 from typing import Annotated, Any, NamedTuple
 
 from ixbackoff import N0, N1, N2, N3, N4, Constant, at, do
+from ixbackoff._argument_parser import number, whole
 from ixbackoff.fleet import BoundedQueue, Outage, simulate
 
-from ..._argument_parser import number, whole
 from ..drawing import Panel, Picture, by_second
-from ..reports import Report
-from .experiment import Ask, Cells, Experiment
+from .experiment import Ask, Cells, Experiment, Watched
 
 CAPACITY = 300  # requests/s
 LIMIT = 1.0  # seconds that a client waits for an answer; then it retries immediately
@@ -33,7 +32,7 @@ class Load(NamedTuple):
     rate: int  # the clients that arrive per second
     outage: float  # its length, seconds
     outcome: str
-    report: Report
+    watched: Watched
 
 
 def boundary(retries: int) -> float:
@@ -57,20 +56,20 @@ def metastable(
     for many in retries:
         rates = 0.9 * boundary(many), 1.1 * boundary(many), 1.1 * CAPACITY
         for rate in sorted({*map(round, rates)}):
-            reports = {length: simulated(many, rate, length, watch, seed) for length in outage}
-            stable = all(report.recovered is not None for report in reports.values())
-            for length, report in reports.items():
-                if report.before < HEALTHY * rate:
+            outages = {length: simulated(many, rate, length, watch, seed) for length in outage}
+            stable = all(watched.recovered is not None for watched in outages.values())
+            for length, watched in outages.items():
+                if watched.before < HEALTHY * rate:
                     outcome = "down from the start"
-                elif report.recovered is None:
+                elif watched.recovered is None:
                     outcome = "metastable"
                 else:
                     outcome = "stable" if stable else "vulnerable, recovers"
-                results.append(Load(many, rate, length, outcome, report))
+                results.append(Load(many, rate, length, outcome, watched))
     return results
 
 
-def simulated(retries: int, rate: int, outage: float, watch: int, seed: int) -> Report:
+def simulated(retries: int, rate: int, outage: float, watch: int, seed: int) -> Watched:
     stopped = Outage(STEADY, outage)
     outcome = simulate(
         at(RUNGS[retries]).retry(do(Ask()).limit(LIMIT)),
@@ -81,7 +80,7 @@ def simulated(retries: int, rate: int, outage: float, watch: int, seed: int) -> 
         outages=[stopped],
         seed=seed,
     )
-    return Report(outcome, stopped)
+    return Watched(outcome, stopped)
 
 
 def row(result: Load) -> Cells:
@@ -103,11 +102,14 @@ def picture(results: Sequence[Load]) -> Picture:
     panels: list[Panel] = []
     for kind in (low, long), (high, short), (high, long), (some[-1].rate, short):
         result = drawn[kind]
-        seconds = result.report.outcome.seconds
-        lines = {"requests": [one.asked for one in seconds], "answered in time": result.report.well}
-        lines["capacity"] = [CAPACITY] * len(seconds)
+        seconds = result.watched.outcome.seconds
+        lines = {
+            "requests": [one.asked for one in seconds],
+            "answered in time": result.watched.well,
+            "capacity": [CAPACITY] * len(seconds),
+        }
         title = f"{result.outcome}: {result.rate} arrivals/s, {result.outage:g} s of outage"
-        down = "the server is down", result.report.stopped.span
+        down = "the server is down", result.watched.stopped.span
         panels.append(Panel("per second", by_second(lines), title=title, outage=down))
     headline = f"A server of {CAPACITY} requests/s, retries {fewest}: four outcomes of an outage"
     return Picture(headline, [panels[:2], panels[2:]], inches=(11.0, 6.0), shared=True)

@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 from ixbackoff import Do, NotReady, attempt
-from ixbackoff.fleet import Disk, Outcome
-from ixbackoff.fleet.services.disk import FreeSpace, WriteFile
+from ixbackoff._argument_parser import number, whole
+from ixbackoff.fleet import Outcome
 
-from ..._argument_parser import number, whole
 from ..drawing import Panel, Picture, by_size
 from .ethernet import NOTE, ClientKind, kinds
 from .experiment import Cells, Experiment, Shown
+from .services.disk import Disk, FreeSpace, WriteFile
 
 PRODUCERS = (5, 10, 20, 30, 40, 50)
 THINK = 1.0  # mean seconds between two files of a producer

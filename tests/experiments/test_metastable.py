@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from ixbackoff.fleet.experiments.metastable import (
+from benchmarks.experiments.__main__ import main as experiments
+from benchmarks.experiments.metastable import (
     CAPACITY,
     EXPERIMENT,
     boundary,
     metastable,
     simulated,
 )
-from ixbackoff.fleet.fleet_command import main as fleet
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "metastable.md"
 pytestmark = pytest.mark.slow
@@ -50,7 +50,7 @@ def test_there_are_four_outcomes() -> None:
         (330, 1): "down from the start",
         (330, 10): "down from the start",
     }
-    assert some[165, 10].report.outcome.rate(lambda second: second.asked, 100, 160) > CAPACITY
+    assert some[165, 10].watched.outcome.rate(lambda second: second.asked, 100, 160) > CAPACITY
     titles = [panel.title for row in EXPERIMENT.picture([*some.values()]).panels for panel in row]
     assert [title.partition(":")[0] for title in titles] == [
         "stable",
@@ -61,7 +61,7 @@ def test_there_are_four_outcomes() -> None:
 
 
 def test_the_page_has_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert fleet(["metastable", "--retries", "1", "--retries", "4"]) == 0
+    assert experiments(["metastable", "--retries", "1", "--retries", "4"]) == 0
     [block] = re.findall(
         r"^```text printed by the first\n(.*?)^```$", PAGE.read_text(), re.M | re.S
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.experiments.services.scheduler import FreeDescriptors, Scheduler, Submit
+from benchmarks.experiments.submissions import sensed, submissions
 from ixbackoff import N20, Constant, at, do
 from ixbackoff.fleet import Outcome, simulate
-from ixbackoff.fleet.experiments.submissions import sensed, submissions
-from ixbackoff.fleet.services.scheduler import FreeDescriptors, Scheduler, Submit
 from ixbackoff.testing import Virtual, always, answers
 
 FULL = 7545 // 19  # so many submitters have their descriptors

@@ -11,13 +11,12 @@ from functools import partial
 from typing import Annotated, NamedTuple
 
 from ixbackoff import N6, CircuitBreaker, Exponential, RetryBudget, at, do
+from ixbackoff._argument_parser import whole
 from ixbackoff.fleet import BoundedQueue, Metered, Outage, simulate
 from ixbackoff.schedules import Schedule
 
-from ..._argument_parser import whole
 from ..drawing import Picture, grid
-from ..reports import Report
-from .experiment import Ask, Cells, Experiment, recovery_cells, shared
+from .experiment import Ask, Cells, Experiment, Watched, recovery_cells, shared
 
 LIMIT = 2.0  # seconds that a client waits for an answer
 SCHEDULE: Schedule = Exponential(1.0, cap=10.0).jittered()
@@ -58,7 +57,7 @@ class Protected(NamedTuple):
     way: Protection
     asked: tuple[int, ...]  # the requests at the service in each second
     down: int  # the requests in the outage after its first ten seconds, in which breakers open
-    report: Report
+    watched: Watched
 
 
 def protected(
@@ -103,29 +102,29 @@ def simulated(way: Protection, clients: int, outage: int, watch: int, seed: int)
         way=way,
         asked=asked,
         down=sum(asked[STEADY + OPENING : end]),
-        report=Report(outcome, Outage(STEADY, outage)),
+        watched=Watched(outcome, Outage(STEADY, outage)),
     )
 
 
 def row(result: Protected) -> Cells:
-    start, end = map(int, result.report.stopped.span)
+    start, end = map(int, result.watched.stopped.span)
     most = result.way.most(end - start - OPENING)
     return {
         "clients": result.way.name,
         "asked while down | in all": sum(result.asked[start:end]),
         "asked while down | then": result.down,
         "asked while down | probes": "-" if most is None else most,
-        **recovery_cells(result.report),
-        "runs that | gave up": int(result.report.outcome.total(lambda second: second.gave_up)),
+        **recovery_cells(result.watched),
+        "runs that | gave up": int(result.watched.outcome.total(lambda second: second.gave_up)),
     }
 
 
 def picture(results: Sequence[Protected]) -> Picture:
     return grid(
         "Circuit breakers keep requests from a service that is down",
-        {"": {result.way.name: (result.asked, result.report.well) for result in results}},
+        {"": {result.way.name: (result.asked, result.watched.well) for result in results}},
         {"requests per second": "symlog", "runs that end well per second": "linear"},
-        ("the service is down", results[0].report.stopped.span),
+        ("the service is down", results[0].watched.stopped.span),
         "budget, grpc: failed runs are not shown. breakers: each has an equal share of clients.",
     )
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.experiments.crash import Get
 from benchmarks.storm import client, scenario, server
 from benchmarks.storm.client import Clients
 from benchmarks.storm.descriptors import connections
-from ixbackoff.fleet.experiments.crash import Get
 
 SHORT = ["--port=0", "--steady=1", "--outage=1", "--watch=2", "--clients=60", "--think=0.5"]
 TIME = r"^\w{3} \d\d \d\d:\d\d:\d\d\.\d{3}"

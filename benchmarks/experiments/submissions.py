@@ -11,13 +11,13 @@ from itertools import product
 from typing import Annotated, NamedTuple
 
 from ixbackoff import Do, NotReady, attempt
-from ixbackoff.fleet import Outcome, Scheduler
-from ixbackoff.fleet.services.scheduler import FreeDescriptors, Submit
+from ixbackoff._argument_parser import whole
+from ixbackoff.fleet import Outcome
 
-from ..._argument_parser import whole
 from ..drawing import Panel, Picture, by_second, by_size
 from .ethernet import NOTE, ClientKind, kinds
 from .experiment import Cells, Experiment
+from .services.scheduler import FreeDescriptors, Scheduler, Submit
 
 SUBMITTERS = (25, 100, 200, 300, 375, 400, 425, 450, 500)
 GIVE_WAY = 1000  # free descriptors below which the Ethernet submitter gives way
