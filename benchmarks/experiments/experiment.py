@@ -104,7 +104,9 @@ def run(name: str, module: str, arguments: list[str]) -> int:
         description=import_module(f"{__package__}.{module}").__doc__,
         epilog="Exit status: 0, or 2 if the command is wrong.",
     )
-    add_flags(parser, [*flags(experiment.model), *seed_flags(experiment.seeds), PICTURE])
+    for flag, declared in flags(experiment.model).items():
+        add_flag(parser, flag, *declared)
+    add_flags(parser, [*seed_flags(experiment.seeds), PICTURE])
     args = parser.parse_args(arguments)
     sample = sampled(partial(simulated, module, args), args)
     tables, pictures = zip(*sample.results, strict=True)
@@ -126,17 +128,34 @@ def load(module: str) -> Experiment[Any]:
     return experiment
 
 
-def flags(model: Callable[..., Any]) -> list[Flag]:
-    return [
-        Flag(name, parameter.default, *parameter.annotation.__metadata__)
+def flags(model: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
+    """Return the default and the annotations of each flag of a model."""
+    return {
+        name: (parameter.default, *parameter.annotation.__metadata__)
         for name, parameter in signature(model, eval_str=True).parameters.items()
         if get_origin(parameter.annotation) is Annotated
-    ]
+    }
+
+
+def add_flag(
+    parser: Parser,
+    name: str,
+    default: Any,
+    read: Callable[[str], object],
+    text: str,
+    unit: str = "NUMBER",
+) -> None:
+    """Add a flag, which can be repeated if its default is a tuple."""
+    if isinstance(default, tuple):
+        text = f"{text}; can be repeated (default: {', '.join(map(str, default))})"
+        parser.add_argument(f"--{name}", action="append", type=read, metavar=unit, help=text)
+    else:
+        add_flags(parser, [Flag(name, default, read, text, unit)])
 
 
 def simulated(module: str, args: Namespace, seed: int) -> tuple[list[Cells], Picture | None]:
     experiment = load(module)
-    given = {flag.name: getattr(args, flag.name) for flag in flags(experiment.model)}
+    given = {flag: getattr(args, flag) for flag in flags(experiment.model)}
     how = {name: value for name, value in given.items() if value is not None}
     results = experiment.model(**how, seed=seed)
     return experiment.rows(results), experiment.picture(results) if args.picture else None
