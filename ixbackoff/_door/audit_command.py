@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .._argument_parser import WRONG, Parser
 from .audit.code_base import CodeBase
-from .audit.layer_report import as_json, findings, text
+from .audit.layer_report import findings, text
 from .audit.layers import Table
 from .audit.stacks import Stack, Walk
 from .check import FORMATS, files_of
@@ -60,8 +60,7 @@ def read(path: Path, tests: bool) -> Iterator[tuple[Path, Path]]:
 
 
 def above(stack: Stack, limit: int | None) -> bool:
-    unknown = sum(one.tries is None for one in stack.layers)
-    return limit is None or stack.tries * 2**unknown > limit
+    return limit is None or stack.tries * 2**stack.unknown > limit
 
 
 def main(words: list[str]) -> int:
@@ -83,8 +82,6 @@ def main(words: list[str]) -> int:
     shown = found if given.all else sure
     if given.output_format == "full":
         print(*text(walk, shown, given.top, given.all), sep="\n")
-    elif given.output_format == "json":
-        print(*as_json(shown), sep="\n")
     else:
         print(*WRITERS[given.output_format](findings(shown)), sep="", end="")
     return int(bool(sure))

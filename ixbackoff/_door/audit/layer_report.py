@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf, isfinite
-from typing import Any
 
 from ..reading.checker_output import Error
 from ..reading.explanation import Explanation
@@ -22,7 +20,7 @@ def product(stack: Stack) -> str:
     """Write `12 requests: 4 x 3`; an unknown count is never a part of a number."""
     factors = " x ".join(times(one.tries) for one in stack.layers)
     unit = "requests" if stack.leaf else "tries"
-    if not stack.known or not isfinite(stack.tries):
+    if stack.unknown or not isfinite(stack.tries):
         return f"{factors} {unit}"
     return f"{'' if stack.sure else 'at most '}{times(stack.tries)} {unit}: {factors}"
 
@@ -69,8 +67,8 @@ def text(walk: Walk, stacks: Sequence[Stack], top: int, everything: bool) -> Ite
         f"try again, {100 * resolved // max(len(walk.calls), 1)}% of the calls resolved: what is not "
         "resolved is not counted."
     )
-    if walk.given_up:
-        yield f"{walk.given_up} functions were too large, and are counted in part."
+    if walk.too_large:
+        yield f"{walk.too_large} functions were too large, and are counted in part."
     entries = merged(stacks)
     for stack, more in [*entries.items()][:top]:
         first = stack.layers[0]
@@ -91,26 +89,6 @@ def text(walk: Walk, stacks: Sequence[Stack], top: int, everything: bool) -> Ite
         yield "\nPlaces that try again:"
         for one in sorted(walk.layers.values()):
             yield f"  {place(one)}  {times(one.tries)}  {one.label}  {remarks(one)}".rstrip()
-
-
-def as_json(stacks: Iterable[Stack]) -> Iterator[str]:
-    """Write one JSON object a line for each stack."""
-    for one in stacks:
-        layers = [
-            {
-                "file": str(layer.file),
-                "line": layer.line,
-                "label": layer.label,
-                "tries": layer.tries if layer.tries != inf else None,
-                "waits": layer.waits,
-                "off": layer.off or None,
-                "flags": layer.flags,
-            }
-            for layer in one.layers
-        ]
-        known = one.known and isfinite(one.tries)
-        written: dict[str, Any] = {"tries": one.tries if known else None, "sure": one.sure}
-        yield json.dumps({**written, "way": one.way, "leaf": one.leaf or None, "layers": layers})
 
 
 def findings(stacks: Iterable[Stack]) -> Iterator[Finding]:

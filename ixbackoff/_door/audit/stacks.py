@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
-from math import inf, prod
+from collections.abc import Iterable
+from math import prod
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from .code_base import CodeBase, Definition, Scope, own
-from .layers import ANY, SAME, Layer, Table
-from .own_loops import Loops, exits
-from .values import Closure, Context, Env, External, Kind, Made, Reader, Ready, Values
+from .code_base import CodeBase, Definition
+from .layers import ANY, EVERYTHING, SAME, Layer, Table
+from .own_loops import Loop, Loops, exits
+from .values import Closure, Context, Env, External, Made, Reader, Ready, Value
 
 PRAGMA = re.compile(r"#\s*ixbackoff: one layer\b")
-DEEPEST, KEPT, NODES = 25, 8, 60_000  # calls in calls; stacks of a function; nodes of an entry
+DEEPEST, KEPT, MOST = 25, 8, 8_000  # calls in calls; stacks and calls of a function
 OURS = "ixbackoff"
 SINGLE = External("ixbackoff.testing.single_try()")
 CALLS = ("", ".call", ".wraps", ".stream", ".run", ".run_async")  # of an object that tries again
+Step: TypeAlias = ast.Call | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.With
 
 
 class Stack(NamedTuple):
@@ -36,19 +37,16 @@ class Stack(NamedTuple):
         return prod(one.tries or 1 for one in self.layers)
 
     @property
-    def known(self) -> bool:
-        return all(one.tries is not None for one in self.layers)
-
-    def once(self) -> Stack:
-        """Return the stack without the retries of ixbackoff."""
-        return self._replace(layers=tuple(one for one in self.layers if one.library != OURS))
+    def unknown(self) -> int:
+        return sum(one.tries is None for one in self.layers)
 
     @property
     def places(self) -> tuple[tuple[Path, int], ...]:
         return tuple((one.file, one.line) for one in self.layers)
 
-
-Stacks = tuple[Stack, ...]
+    def once(self) -> Stack:
+        """Return the stack without the retries of ixbackoff."""
+        return self._replace(layers=tuple(one for one in self.layers if one.library != OURS))
 
 
 class Walk:
@@ -57,92 +55,80 @@ class Walk:
     def __init__(self, code: CodeBase, table: Table) -> None:
         self.code, self.table, self.reader = code, table, Reader(code)
         self.loops = Loops(self.reader, table)
-        self.done: dict[tuple[Closure, Env], Stacks] = {}
-        self.active: list[tuple[Closure, Env]] = []
+        self.done: dict[object, tuple[Stack, ...]] = {}
+        self.active: list[Closure] = []
         self.layers: dict[tuple[Path, int], Layer] = {}
         self.calls: dict[int, bool] = {}  # whether a call was resolved
-        self.left = 0
-        self.given_up = 0
+        self.inner: dict[ast.AST, list[Step]] = {}
+        self.left = self.too_large = 0
 
     def all(self) -> list[Stack]:
         """Return the stacks of two layers or more that are no part of another, the largest first."""
         found: dict[object, Stack] = {}
-        for module in self.code.with_layers():
-            entries = [Closure(one, (), made_by(one)) for one in module.scope.functions()]
-            stacks = [one for entry in entries for one in self.entered(entry)]
-            self.left = NODES
-            stacks += self.below(module.scope.body, Context(module.scope))
-            for one in stacks:
-                other = found.get(one.places)
-                if other is None or (other.known, -len(other.way)) < (one.known, -len(one.way)):
-                    found[one.places] = one
+        for module in self.code.hinted:
+            self.reader.forget()
+            for one in (module.scope, *module.scope.functions()):
+                owner = Made(one.parent) if one.is_method and one.parent else None
+                self.left = MOST
+                for stack in self.into(Closure(one, (), owner), Context(one, (), owner)):
+                    other = found.setdefault(stack.places, stack)
+                    if (stack.unknown, len(stack.way)) < (other.unknown, len(other.way)):
+                        found[stack.places] = stack
+                self.too_large += self.left <= 0
         tails = {one.places[cut:] for one in found.values() for cut in range(1, len(one.layers))}
-        several = [one for one in found.values() if len(one.layers) > 1]
-        kept = [one for one in several if one.places not in tails and not self.intended(one)]
+        kept = [one for one in found.values() if len(one.layers) > 1 and one.places not in tails]
+        kept = [one for one in kept if not self.intended(one)]
         return sorted(kept, key=lambda one: (not one.sure, -one.tries, str(one.places)))
 
-    def entered(self, function: Closure) -> Stacks:
-        self.left = NODES
-        found = self.into(function, Context(function.scope, (), function.owner))
-        self.given_up += self.left <= 0
-        return found
+    def intended(self, stack: Stack) -> bool:
+        lines = {one.path: one.lines for one in self.code.modules.values()}
+        return any(PRAGMA.search(lines[file][line - 1]) for file, line in stack.places)
 
-    @staticmethod
-    def intended(stack: Stack) -> bool:
-        modules = {
-            file: file.read_text("utf-8", "replace").splitlines() for file, _ in stack.places
-        }
-        return any(PRAGMA.search(modules[file][line - 1]) for file, line in stack.places)
-
-    def of(self, function: Closure, at: Context) -> Stacks:
+    def into(self, function: Closure, at: Context) -> tuple[Stack, ...]:
         """Return the stacks of a call, through the decorators of its function."""
-        key = function._replace(env=()), at.env
-        if key in self.done:
-            return self.done[key]
-        again = sum(one.scope is function.scope for one, _ in self.active)
+        scope = function.scope
+        again = sum(one.scope is scope for one in self.active)
         given = any(isinstance(one, Closure | Ready) for _, values in at.env for one in values)
-        if key in self.active or len(self.active) > DEEPEST or again > 2 * given or self.left <= 0:
+        if function._replace(env=at.env) in self.active or again > 2 * given or self.left <= 0:
             return ()
-        self.active.append(key)
-        found = self.below(function.scope.body, at)
-        decorators: list[ast.expr] = getattr(function.scope.node, "decorator_list", [])
-        for one in reversed(decorators):
-            around = Context(function.scope.parent or function.scope)
-            found = self.decorated(one, found, around, function.scope.name)
-        self.active.pop()
-        self.done[key] = found = fewest(found)
-        return found
+        if len(self.active) > DEEPEST:
+            return ()
+        if at not in self.done:
+            self.active.append(function._replace(env=at.env))
+            found = self.below(scope.body, at)
+            for one in reversed(getattr(scope.node, "decorator_list", [])):
+                around = Context(scope.parent or scope)
+                found = self.decorated(one, found, around, scope.name)
+            self.active.pop()
+            self.done[at] = found
+        return tuple(one._replace(way=(scope.name, *one.way)) for one in self.done[at])
 
-    def decorated(self, node: ast.expr, stacks: Stacks, at: Context, name: str) -> Stacks:
+    def decorated(
+        self, node: ast.expr, stacks: tuple[Stack, ...], at: Context, name: str
+    ) -> tuple[Stack, ...]:
         for one in self.reader.values(node, at):
             if isinstance(one, External):
-                layer = self.library(one, at, node.lineno)
-                if layer is not None:
-                    return self.again(layer._replace(name=name), stacks)
-            elif isinstance(one, Closure) and one.scope.parameters:
+                layer = self.library(one, at, node.lineno, name)
+                return self.again(layer, stacks) if layer else stacks
+            if isinstance(one, Closure) and one.scope.parameters:
                 parameters = [parameter.arg for parameter, _ in one.scope.parameters]
                 first = parameters[one.owner is not None and one.scope.is_method]
-                env = {**dict(one.env), first: (Ready(stacks),)}
-                inside = Context(one.scope, tuple(env.items()), one.owner)
-                for wrapper in self.reader.returned(one, inside, 0):
-                    if isinstance(wrapper, Closure):
-                        found = self.of(wrapper, Context(wrapper.scope, wrapper.env, wrapper.owner))
-                        if found:
-                            return found
+                env = tuple({**dict(one.env), first: (Ready(stacks),)}.items())
+                wrappers = self.reader.returned(Context(one.scope, env, one.owner), 0)
+                found = self.inside(one for one in wrappers if isinstance(one, Closure))
+                if found:
+                    return found
         return stacks
 
-    def library(self, one: External, at: Context, line: int) -> Layer | None:
+    def library(self, one: External, at: Context, line: int, name: str) -> Layer | None:
         """Return the layer of an object that tries again what it is given."""
-        path = one.path.removesuffix("()")
-        row = self.table.find(path, wraps=True)
-        if row is None:
-            return None
-        for values in dict(one.given).values():
+        row = self.table.find(one.path.removesuffix("()"), wraps=True)
+        for _, values in one.given if row else ():
             [*self.loops.known(values)]
-        layer = self.table.layer(row, one.given, at.scope.module.path, line)
-        return layer and layer._replace(name=at.scope.name)
+        layer = self.table.layer(row, one.given, at.scope.module.path, line) if row else None
+        return layer and layer._replace(name=name)
 
-    def again(self, layer: Layer, stacks: Iterable[Stack]) -> Stacks:
+    def again(self, layer: Layer, stacks: Iterable[Stack]) -> tuple[Stack, ...]:
         """Put a layer around stacks, if it tries again after what they give up with."""
         if layer.tries == 1:
             return tuple(stacks)
@@ -150,174 +136,159 @@ class Walk:
         found: list[Stack] = []
         around = False
         for stack in stacks:
-            one = stack.once() if layer.library == OURS and layer.once else stack
-            if layer.library == OURS and stack.layers and stack.layers[0].once:
-                one = stack.once()
-            by_results = layer.catches == ()
+            nested = layer.library == OURS and any(one.once for one in (layer, *stack.layers[:1]))
+            one = stack.once() if nested else stack
             verdicts = [self.table.retried(layer, failure) for failure in one.gives]
-            if by_results:
+            if layer.catches == ():  # it looks at results
                 verdicts = [False for _ in one.gives] or [None]
-            if True not in verdicts and None not in verdicts:
+            if not any(verdict is not False for verdict in verdicts):
                 found.append(one)
                 continue
             around = True
-            retried = [
-                failure
-                for failure, verdict in zip(one.gives, verdicts, strict=False)
-                if verdict is not False
-            ]
-            passed = [failure for failure in one.gives if failure not in retried]
-            given = [name for name in layer.gives if name != SAME]
-            given += retried if SAME in layer.gives else []
+            pairs = [*zip(one.gives, verdicts, strict=False)]
+            caught = [failure for failure, verdict in pairs if verdict is not False]
+            gives = [name for given in layer.gives for name in ([given], caught)[given == SAME]]
+            gives += [failure for failure, verdict in pairs if verdict is False]
             sure = one.sure and True in verdicts
-            gives = tuple(dict.fromkeys([*given, *passed]))
-            found.append(one._replace(layers=(layer, *one.layers), gives=gives, sure=sure))
+            layers = (layer, *one.layers)
+            found.append(one._replace(layers=layers, gives=(*dict.fromkeys(gives),), sure=sure))
         if not around:
-            caught = tuple(name for name, again in layer.catches or () if again) or (ANY,)
-            gives = tuple(
-                one for name in layer.gives for one in (caught if name == SAME else (name,))
-            )
+            caught = [name for name, again in layer.catches or () if again]
+            gives = [name for given in layer.gives for name in ([given], caught)[given == SAME]]
             found.append(Stack((layer,), "", tuple(dict.fromkeys(gives))))
         return tuple(found)
 
-    def below(self, nodes: Iterable[ast.AST], at: Context) -> Stacks:
-        return fewest(one for node in nodes for one in self.node(node, at))
+    def steps(self, node: ast.AST) -> list[Step]:
+        """Return the calls, loops and blocks below a node, without those in them."""
+        if node not in self.inner:
+            found = self.inner[node] = []
+            for one in ast.iter_child_nodes(node):
+                if isinstance(one, Step):
+                    found.append(one)
+                elif not isinstance(one, Definition):
+                    found += self.steps(one)
+        return self.inner[node]
 
-    def node(self, node: ast.AST, at: Context) -> Stacks:
+    def below(self, nodes: Iterable[ast.AST], at: Context) -> tuple[Stack, ...]:
+        """Return the stacks below some nodes: those with different layers and the shortest way."""
+        found: dict[object, Stack] = {}
+        for node in nodes:
+            steps = [node] if isinstance(node, Step) else self.steps(node)
+            for one in () if isinstance(node, Definition) else steps:
+                for stack in self.step(one, at):
+                    other = found.setdefault(stack.places or stack.leaf, stack)
+                    if len(stack.way) < len(other.way):
+                        found[stack.places or stack.leaf] = stack
+        return tuple(sorted(found.values(), key=lambda one: (-len(one.layers), -one.tries))[:KEPT])
+
+    def step(self, node: Step, at: Context) -> tuple[Stack, ...]:
         self.left -= 1
         match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():
-                return ()
             case ast.For() | ast.AsyncFor() | ast.While():
                 return self.loop(node, at)
             case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=final):
                 inside = tuple(self.caught(one, handlers, at) for one in self.below(body, at))
                 rest = [*orelse, *final, *(one for handler in handlers for one in handler.body)]
                 return inside + self.below(rest, at)
-            case ast.With(items=items, body=body) if any(
-                one == SINGLE for item in items for one in self.reader.values(item.context_expr, at)
-            ):
-                return tuple(one.once() for one in self.below(body, at))
+            case ast.With(items=items):
+                of = [one for item in items for one in self.reader.values(item.context_expr, at)]
+                found = self.below(ast.iter_child_nodes(node), at)
+                return tuple(one.once() for one in found) if SINGLE in of else found
             case ast.Call():
                 return self.below(ast.iter_child_nodes(node), at) + self.call(node, at)
-            case _:
-                return self.below(ast.iter_child_nodes(node), at)
 
-    def loop(self, node: ast.For | ast.AsyncFor | ast.While, at: Context) -> Stacks:
-        head = () if isinstance(node, ast.While) else self.node(node.iter, at)
+    def loop(self, node: Loop, at: Context) -> tuple[Stack, ...]:
         body = [*node.body, *node.orelse]
-        if not isinstance(node, ast.While):
-            for one in self.reader.values(node.iter, at):
-                layer = self.library(one, at, node.lineno) if isinstance(one, External) else None
+        head = () if isinstance(node, ast.While) else self.below([node.iter], at)
+        over = () if isinstance(node, ast.While) else self.reader.values(node.iter, at)
+        for one in over:
+            if isinstance(one, External):
+                layer = self.library(one, at, node.lineno, at.scope.name)
                 if layer is not None:
                     return self.again(layer, self.below(body, at))
         found = self.loops.read(node, at)
         if found is None:
             return head + self.below(body, at)
-        if not found.tries:
-            return head + self.again(found.layer, self.below(body, at))
         hot = [inside for one in found.tries for inside in (*one.body, *one.orelse)]
-        inside = self.again(found.layer, self.below(hot, at))
-        return head + inside + self.below((one for one in body if one not in found.tries), at)
+        rest = [one for one in body if found.tries and one not in found.tries]
+        return head + self.again(found.layer, self.below(hot or body, at)) + self.below(rest, at)
 
     def caught(self, stack: Stack, handlers: list[ast.ExceptHandler], at: Context) -> Stack:
         """Return a stack as it comes out of a `try`: with the exceptions of its handlers."""
-        gives: list[str] = []
-        sure = stack.sure
+        gives, sure = list[str](), stack.sure
         for failure in stack.gives:
             for handler in handlers:
-                names = tuple((name, True) for name in self.loops.caught(handler, at))
-                probe = Layer(at.scope.module.path, 0, "", None, catches=names)
-                bases = {
-                    *self.table.ancestry(failure),
-                    "builtins.Exception",
-                    "builtins.BaseException",
-                }
+                names = self.loops.caught(handler, at)
+                probe = Layer(
+                    at.scope.module.path, 0, "", "", None, None, tuple((one, True) for one in names)
+                )
                 if self.table.retried(probe, failure) is False:
                     continue
-                whole = any(name in bases for name, _ in names)
-                raises = [one for one in own(handler.body) if isinstance(one, ast.Raise)]
+                raises = [one for one in ast.walk(handler) if isinstance(one, ast.Raise)]
                 raised = [name for one in raises for name in self.loops.raised(one, at)]
                 gives += [failure if name == SAME else name for name in raised]
                 sure &= not raises or exits(handler.body)
-                if whole:
+                if {*names} & {*self.table.ancestry(failure), *EVERYTHING}:
                     break
             else:
                 gives.append(failure)
         return stack._replace(gives=tuple(dict.fromkeys(gives)), sure=sure)
 
-    def call(self, node: ast.Call, at: Context) -> Stacks:
+    def call(self, node: ast.Call, at: Context) -> tuple[Stack, ...]:
         found: list[Stack] = []
         values = self.reader.values(node.func, at)
         self.calls[id(node)] = self.calls.get(id(node), False) or bool(values)
         for one in values:
-            match one:
-                case Ready(stacks=stacks):
-                    found += stacks
-                case Closure():
-                    found += self.into(one, self.reader.entered(one, node, at, 0))
-                case Made(scope=scope):
-                    methods = self.reader.member(scope, "__call__", one, 0)
-                    found += [
-                        stack
-                        for method in methods
-                        if isinstance(method, Closure)
-                        for stack in self.into(method, self.reader.entered(method, node, at, 0))
-                    ]
-                case External():
-                    found += self.external(one, node, at)
-                case _:
-                    pass
+            if isinstance(one, Ready):
+                found += one.stacks
+            elif isinstance(one, External):
+                found += self.external(one, node, at)
+            elif isinstance(one, Closure | Made):
+                name = "__call__" if isinstance(one, Made) and one.instance else "__init__"
+                kinds = self.reader.ancestors(one.scope) if isinstance(one, Made) else []
+                made = self.reader.member(kinds, name, one, 0) if isinstance(one, Made) else [one]
+                for function in made:
+                    if isinstance(function, Closure):
+                        inside = self.reader.entered(function, node, at, 0)
+                        found += self.into(function, inside)
         return tuple(found)
 
-    def into(self, function: Closure, at: Context) -> Stacks:
-        name = function.scope.name
-        return tuple(one._replace(way=(name, *one.way)) for one in self.of(function, at))
-
-    def external(self, one: External, node: ast.Call, at: Context) -> Stacks:
+    def external(self, one: External, node: ast.Call, at: Context) -> tuple[Stack, ...]:
         """Return the stacks of a call into another library."""
         base, end, method = one.path.rpartition("()")
-        index = self.table.passes.get(one.path)
-        layer = self.library(External(base, one.given), at, node.lineno) if end else None
-        if layer is not None and method in CALLS:
-            arguments = [self.reader.values(argument, at) for argument in node.args[:1]]
-            return self.again(layer, self.inside((*arguments, *dict(one.given).values()), at))
+        layer = None
+        if end and method in CALLS:
+            layer = self.library(External(base, one.given), at, node.lineno, at.scope.name)
+        index = 0 if layer else self.table.passes.get(one.path)
         if index is not None:
-            arguments = [self.reader.values(argument, at) for argument in node.args[index:]]
-            return self.inside(arguments[:1], at)
+            functions = [value for _, values in one.given for value in values] if layer else []
+            for argument in node.args[index : index + 1]:
+                functions += self.reader.values(argument, at)
+            found = self.inside(functions)
+            return self.again(layer, found) if layer else found
         row = self.table.find(one.path, wraps=False)
         if row is None:
             return ()
-        given = {**dict(one.given), **self.reader.keywords(node, at, 0)}
-        file = at.scope.module.path
-        layer = self.table.layer(row, tuple(given.items()), file, node.lineno)
+        given = self.reader.keywords(node, at, 0)
+        if end and "**" not in dict(one.given):
+            given.pop("**", None)  # it is about the request, and not about the client
+        both = tuple({**dict(one.given), **given}.items())
+        layer = self.table.layer(row, both, at.scope.module.path, node.lineno)
+        gives = tuple(row.get("gives", (ANY,)))
         if layer is None or layer.tries == 1:
-            return (Stack((), one.path, tuple(row.gives)),)
-        self.layers[file, node.lineno] = layer = layer._replace(name=one.path)
-        return (Stack((layer,), one.path, layer.gives, sure=layer.tries is not None),)
+            return (Stack((), one.path, gives),)
+        layer = layer._replace(name=one.path)
+        self.layers[layer.file, layer.line] = layer
+        return (Stack((layer,), one.path, gives, (), layer.tries is not None),)
 
-    def inside(self, arguments: Iterable[Values], at: Context) -> Stacks:
-        """Return the stacks of the functions among arguments, and in commands that call them."""
+    def inside(self, given: Iterable[Value]) -> tuple[Stack, ...]:
+        """Return the stacks of functions that are given to another one, or to a command."""
         found: list[Stack] = []
-        for one in (one for values in arguments for one in values):
+        for one in given:
             if isinstance(one, Ready):
                 found += one.stacks
             elif isinstance(one, Closure):
-                found += self.into(one, self.reader.entered(one, None, at, 0))
+                found += self.into(one, Context(one.scope, one.env, one.owner))
             elif isinstance(one, External) and one.path == "ixbackoff.call()":
-                found += self.inside(dict(one.given).values(), at)
+                found += self.inside(value for _, values in one.given for value in values)
         return tuple(found)
-
-
-def made_by(scope: Scope) -> Made | None:
-    return Made(scope.parent, (), False) if scope.is_method and scope.parent else None
-
-
-def fewest(stacks: Iterable[Stack]) -> Stacks:
-    """Return the stacks with different layers, those with the shortest way."""
-    found: dict[object, Stack] = {}
-    for one in stacks:
-        key = one.places or one.leaf
-        if key not in found or len(one.way) < len(found[key].way):
-            found[key] = one
-    return tuple(sorted(found.values(), key=lambda one: (-len(one.layers), -one.tries))[:KEPT])
