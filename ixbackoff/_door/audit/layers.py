@@ -41,7 +41,7 @@ class Layer(NamedTuple):
 def dig(given: Env, path: str) -> Values | None:
     """Return the values of an argument of an argument, such as `stop.stop_after_attempt`.
 
-    Return `None` if the first argument was not given.
+    Return `None` if there is no such argument.
     """
     first, _, rest = path.partition(".")
     values = dict(given).get(first)
@@ -55,7 +55,7 @@ def dig(given: Env, path: str) -> Values | None:
             found += one.items[one.keys.index(rest)]
         elif isinstance(one, Const):
             found.append(one)
-    return (*found,)
+    return (*found,) or None
 
 
 class Table:
@@ -151,8 +151,8 @@ class Table:
                 yield from (name for inside in one.items for name in self.names(inside))
             elif isinstance(one, Made):
                 yield one.scope.key
-            elif isinstance(one, External) and one != UNKNOWN:
-                yield one.path.removesuffix("()")
+            elif isinstance(one, External) and one != UNKNOWN and not one.path.endswith("()"):
+                yield one.path
 
     def know(self, scope: Scope, ancestors: Iterable[Scope | str]) -> None:
         names = [one if isinstance(one, str) else one.key for one in ancestors]

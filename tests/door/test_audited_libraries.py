@@ -1,0 +1,250 @@
+"""What `audit` says of each library, and what the real library does at a server that fails."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Generator
+from itertools import repeat
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from ixbackoff._door.audit.layers import Table
+from ixbackoff.testing.web import Origin, Status
+
+from ..support.audited import audited, counted
+
+HEAD = """
+import os, time, asyncio, functools
+import backoff, httpx, requests, stamina, tenacity, urllib3
+from ixbackoff import N1, N2, N3, at, call
+from ixbackoff import backoff as ours
+URL = os.environ.get("ORIGIN", "") + "/a"
+def get():
+    requests.get(URL).raise_for_status()
+def thrice(function):
+    for attempt in range(3):
+        try:
+            return function()
+        except Exception:
+            if attempt == 2:
+                raise
+            time.sleep(1)
+"""
+CASES = {
+    "tenacity": (
+        """
+@tenacity.retry(stop=tenacity.stop_after_attempt(4), reraise=True)
+def inner(): get()
+def main(): thrice(inner)""",
+        12,
+    ),
+    "tenacity: RetryError": (
+        """
+@tenacity.retry(stop=tenacity.stop_after_attempt(4), wait=tenacity.wait_none())
+def inner(): get()
+@tenacity.retry(stop=tenacity.stop_after_attempt(2), retry=tenacity.retry_if_exception_type(tenacity.RetryError))
+def main(): inner()""",
+        8,
+    ),
+    "tenacity: a block": (
+        """
+def inner():
+    for attempt in tenacity.Retrying(stop=tenacity.stop_after_attempt(4), reraise=True):
+        with attempt:
+            get()
+def main(): thrice(inner)""",
+        12,
+    ),
+    "tenacity: a call": (
+        """
+def main():
+    thrice(lambda: tenacity.Retrying(stop=tenacity.stop_after_attempt(2), reraise=True)(get))""",
+        6,
+    ),
+    "stamina": (
+        """
+@stamina.retry(on=requests.HTTPError, attempts=2)
+def inner(): get()
+def main(): thrice(inner)""",
+        6,
+    ),
+    "stamina's default": (
+        """
+@stamina.retry(on=requests.HTTPError, timeout=None)
+def inner(): get()
+def main(): thrice(inner)""",
+        30,
+    ),
+    "backoff": (
+        """
+@backoff.on_exception(backoff.expo, requests.RequestException, max_tries=2)
+def inner(): get()
+def main(): thrice(inner)""",
+        6,
+    ),
+    "ixbackoff": (
+        """
+@ours(N2)
+def inner(): get()
+def main(): thrice(inner)""",
+        9,
+    ),
+    "ixbackoff: a block": (
+        """
+patiently = ours(N3).replace(within=60)
+def inner():
+    for one_try in patiently:
+        with one_try:
+            get()
+def main(): thrice(inner)""",
+        12,
+    ),
+    "ixbackoff: a call": (
+        """
+def main(): thrice(lambda: ours(N1).call(get))""",
+        6,
+    ),
+    "ixbackoff: a program": (
+        """
+from ixbackoff.live import live
+def main(): thrice(lambda: at(N1).retry(call(get)).run(live()))""",
+        6,
+    ),
+    "httpx": (
+        """
+@ours(N2)
+def inner(): httpx.get(URL).raise_for_status()
+def main(): thrice(inner)""",
+        9,
+    ),
+    "urllib3": (
+        """
+def main():
+    thrice(lambda: urllib3.PoolManager(retries=urllib3.Retry(2, status_forcelist=[503])).request("GET", URL))""",
+        9,
+    ),
+}
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
+        monkeypatch.setenv(name, "us-east-1")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_product_is_that_of_the_real_library(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, requests = CASES[name]
+    [found] = audited(HEAD + text, tmp_path)
+    assert (found.tries, found.unknown) == (requests, 0)
+    with Origin({}, {"/a": repeat(Status(503))}) as origin:
+        counted(tmp_path, monkeypatch, origin.url)
+        assert len(origin.requests) == requests
+
+
+BOTO3 = """
+import boto3
+def main():
+    s3 = boto3.client("s3", endpoint_url=URL{config})
+    thrice(lambda: s3.get_object(Bucket="nuts", Key="acorn"))
+"""
+CONFIG = ', config=boto3.session.Config(retries={"total_max_attempts": 2})'
+
+
+@pytest.mark.usefixtures("aws")
+@pytest.mark.parametrize(("config", "requests"), [("", 9), (CONFIG, 6)])
+def test_boto3(
+    config: str, requests: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [found] = audited(HEAD + BOTO3.format(config=config), tmp_path)
+    assert found.tries == requests
+    with Origin({}, {"/a/nuts/acorn": repeat(Status(503))}) as origin:
+        counted(tmp_path, monkeypatch, origin.url)
+        assert len(origin.requests) == requests
+
+
+@pytest.fixture
+def closing() -> Generator[tuple[str, list[None]]]:
+    """A server that closes each connection at once, and counts them."""
+    accepted: list[None] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                accepted.append(None)
+                connection.close()
+
+        thread = Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"redis://127.0.0.1:{server.getsockname()[1]}", accepted
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+REDIS = """
+import redis, urllib.parse
+HOST = urllib.parse.urlparse(os.environ.get("ORIGIN", ""))
+@ours(N3)
+def ping():
+    redis.Redis(HOST.hostname, HOST.port{retry}).ping()
+def main(): ping()
+"""
+
+
+@pytest.mark.parametrize(
+    ("retry", "connections"),
+    [("", 44), (", retry=redis.retry.Retry(redis.backoff.NoBackoff(), 1)", 8)],
+)
+def test_redis(
+    retry: str,
+    connections: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    closing: tuple[str, list[None]],
+) -> None:
+    [found] = audited(HEAD + REDIS.format(retry=retry), tmp_path)
+    assert found.tries == connections
+    url, accepted = closing
+    counted(tmp_path, monkeypatch, url)
+    assert len(accepted) == connections
+
+
+def test_urllib3_retries_what_has_no_answer_three_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closing: tuple[str, list[None]]
+) -> None:
+    text = 'def main(): thrice(lambda: urllib3.PoolManager().request("GET", URL))'
+    [found] = audited(HEAD + text, tmp_path)
+    url, accepted = closing
+    counted(tmp_path, monkeypatch, url.replace("redis", "http"))
+    assert len(accepted) == found.tries == 12
+
+
+def test_the_retries_of_google_have_a_time_and_no_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = """
+from google.api_core import exceptions, retry
+@retry.Retry(predicate=retry.if_exception_type(requests.HTTPError), timeout=0.2, initial=0.01)
+def inner(): get()
+def main(): thrice(inner)"""
+    assert audited(HEAD + text, tmp_path) == []  # its predicate is not known
+    with Origin({}, {"/a": repeat(Status(503))}) as origin:
+        counted(tmp_path, monkeypatch, origin.url)
+        assert len(origin.requests) > 6
+
+
+def test_each_row_says_where_it_is_measured() -> None:
+    root = Path(__file__).parents[2]
+    rows = Table(None, []).rows
+    assert rows
+    for _, row in rows:
+        text = (root / row["measured"]).read_text()
+        assert row["library"].partition("-")[0] in text
