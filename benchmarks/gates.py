@@ -15,9 +15,8 @@ from statistics import fmean
 
 from ixbackoff import CircuitBreaker, Limiter, RetryBudget, Throttle
 from ixbackoff.fleet import Outcome, Service, each_seed
-from ixbackoff.fleet.drawing import Graph, Panel, Picture, by_second, draw
+from ixbackoff.fleet.drawing import Panel, Picture, by_second, by_size, draw
 from ixbackoff.fleet.experiments.experiment import aligned
-from ixbackoff.plotting.styles import line_style
 
 from .gated_models import (
     Book,
@@ -159,31 +158,26 @@ def against_quotas() -> Picture:
         }
         lines = by_second(asked)
         panels.append(Panel("requests per second", lines, title=title, scale="symlog"))
-    headline = "A quota of 10 requests a second, and clients that want 20"
-    return Picture(headline, [panels], inches=(10.0, 4.5), legend=2, shared=True)
+    headline = "A quota of 10 requests a second, and clients that want 20 (seed 0)"
+    return Picture(headline, [panels], inches=(12.0, 4.5), shared=True)
 
 
 def under_load(results: Sequence[Sequence[Row]]) -> Picture:
     """Return the runs that succeed: by load, with the results of `loads`, and in an outage."""
-    by_load = {
-        name: Graph(
-            LOADS,
-            [fmean(one[number][f"{load:g} x"] for one in results) for load in LOADS],
-            line_style(number),
-        )
+    by_load = by_size(
+        (name, load, fmean(one[number][f"{load:g} x"] for one in results))
         for number, name in enumerate(GUARDS)
-    }
+        for load in LOADS
+    )
     shown = GUARDS | BOOKS
-    for number, name in enumerate(BOOKS, len(GUARDS)):
-        by_load[name] = Graph([], [], line_style(number))  # for the legend
     over_time = by_second({name: smooth(recovery(guards, 0)) for name, guards in shown.items()})
     label = "runs that succeed per second"
     panels = [
         Panel(label, by_load, x="load, times the capacity", limits=(0, 105)),
         Panel(label, over_time, outage=("the service is down", (60.0, 120.0)), limits=(0, 80)),
     ]
-    headline = "Throttles: three quarters of the capacity, and the recovery after an outage"
-    return Picture(headline, [panels], inches=(11.0, 5.0), legend=4)
+    headline = f"Throttles: three quarters of the capacity (mean of {len(results)} seeds)"
+    return Picture(f"{headline}, and the recovery (seed 0)", [panels], inches=(11.0, 5.0))
 
 
 def smooth(outcome: Outcome, span: int = 5) -> list[float]:

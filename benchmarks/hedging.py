@@ -23,8 +23,7 @@ from ixbackoff._meaning.steps import DoStep
 from ixbackoff._words.vocabulary import Together
 from ixbackoff._writing.attempts import extended
 from ixbackoff.fleet import Events, Request, Service, Serving, simulate
-from ixbackoff.fleet.drawing import Graph, Panel, Picture, draw
-from ixbackoff.plotting.styles import line_style
+from ixbackoff.fleet.drawing import Graph, Panel, Picture, by_size, draw
 
 SECONDS, WITHOUT = 12.0, 4.0  # of a simulation, and those at its beginning that are not measured
 LIMIT = 2.0
@@ -165,10 +164,9 @@ def picture(means: Mapping[tuple[str, float], Measured]) -> Picture:
     """Return the median, the tail and the runs that succeed, over the load."""
 
     def lines(value: Callable[[Measured], float]) -> dict[str, Graph]:
-        return {
-            way: Graph(LOADS, [value(means[way, load]) for load in LOADS], line_style(number))
-            for number, way in enumerate(list(WAYS)[:4])
-        }
+        return by_size(
+            (way, load, value(means[way, load])) for way in list(WAYS)[:4] for load in LOADS
+        )
 
     x = "load, times the capacity"
     panels = [
@@ -176,8 +174,8 @@ def picture(means: Mapping[tuple[str, float], Measured]) -> Picture:
         Panel("p99 of the latency, ms", lines(lambda of: 1000 * of.p99), x, scale="log"),
         Panel("runs that succeed per second", lines(lambda of: of.well), x),
     ]
-    headline = f"Hedges: a shorter tail below the capacity, harm near it (means of {SEEDS} seeds)"
-    return Picture(headline, [panels], inches=(12.0, 4.5))
+    headline = f"Hedges: a shorter tail below the capacity, harm near it (mean of {SEEDS} seeds)"
+    return Picture(headline, [panels], inches=(14.0, 4.5))
 
 
 def main(words: list[str]) -> int:

@@ -95,7 +95,6 @@ class Flag(NamedTuple):
         read: converts the text to its value; `bool` for a flag without a value.
         help: its description.
         unit: the name of the value in the help.
-        argument: the name of an experiment's argument for it, if that differs from `name`.
         required: whether the command needs it.
     """
 
@@ -104,7 +103,6 @@ class Flag(NamedTuple):
     read: Callable[[str], object]
     help: str
     unit: str = "NUMBER"
-    argument: str = ""
     required: bool = False
 
 

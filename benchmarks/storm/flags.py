@@ -97,6 +97,11 @@ def add_server(parser: ArgumentParser) -> None:
         help="the most concurrent requests, those of clients that have gone included; more are "
         "answered with 503 (default: %(default)s)",
     )
+    server.add_argument(
+        "--int64",
+        action="store_true",
+        help="let delays above 292 years overflow, as in Go: then a request ends at its next tick",
+    )
 
 
 def add_client(parser: ArgumentParser) -> None:

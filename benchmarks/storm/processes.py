@@ -77,6 +77,7 @@ class ServerProcess:
         """
         lives = words.steady + words.outage + words.watch + MARGIN
         flags = [f"--{name}={getattr(words, name)}" for name in FLAGS]
+        flags += ["--int64"] * words.int64
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",

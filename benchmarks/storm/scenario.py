@@ -12,11 +12,15 @@ from typing import NamedTuple
 
 from ixbackoff._argument_parser import FAILED, INTERRUPTED, Parser, whole
 from ixbackoff.fleet.experiments.crash import OUTAGE, STEADY, WARM, WATCH, recovers
+from ixbackoff.fleet.samples import quantile
 
 from .client import Clients, Counts, checked_clients
 from .durations import duration
 from .flags import DAY, HOST, STATUS, add_client, add_port, add_server
 from .processes import Died, NotStarted, ServerProcess, Told
+
+EVERY = 0.05  # seconds between two measurements of the event loop's lag
+LAG = 0.1  # seconds of lag above which a verdict says nothing about the server
 
 
 class Storm(NamedTuple):
@@ -30,6 +34,8 @@ class Storm(NamedTuple):
         most: the largest concurrency in its lines after SIGCONT.
         well: requests that were answered in each second after SIGCONT.
         recovers: whether nearly all requests were answered at the end.
+        lag: the 99th percentile of the delays of the event loop's timers, seconds.
+        judged: whether the lag is small enough for a verdict on the server.
     """
 
     steady: float
@@ -39,16 +45,21 @@ class Storm(NamedTuple):
     most: int
     well: tuple[int, ...]
     recovers: bool
+    lag: float = 0.0
+    judged: bool = True
 
     def lines(self) -> list[str]:
         """Return the measurements in words."""
         verdict = "it recovers" if self.recovers else "it does not recover"
+        if not self.judged:
+            verdict = "none, this machine is too loaded to judge"
         return [
             f"steady: {self.steady:.1f} req/sec",
             f"end of the outage: {self.rate:.1f} timeouts/sec",
             f"{self.offset:.2f} s after SIGCONT: concurrency {self.after.concurrency}, "
             f"delay {self.after.delay:.3f} s; at most {self.most}",
             f"answered per second after SIGCONT: {' '.join(map(str, self.well))}",
+            f"lag of the clients' event loop: {self.lag * 1000:.0f} ms at the 99th percentile",
             f"verdict: {verdict}",
         ]
 
@@ -62,6 +73,15 @@ class Scenario:
         self.clients = Clients(words, server.port)
         self.loop = asyncio.get_running_loop()
         self.asking = asyncio.create_task(self.clients.run())
+        self.lags: list[float] = []
+        self.timing = asyncio.create_task(self.measure_lag())
+
+    async def measure_lag(self) -> None:
+        """Measure how late the timers of the event loop are, again and again."""
+        while True:
+            due = self.loop.time() + EVERY
+            await asyncio.sleep(EVERY)
+            self.lags.append(self.loop.time() - due)
 
     async def run(self) -> Storm:
         """Run the steady state, the outage and the time after it."""
@@ -78,8 +98,12 @@ class Scenario:
             watched = await self.seconds(words.watch)
         finally:
             self.asking.cancel()
-            await asyncio.wait([self.asking])
-        return measured(steady, outage, watched, server.told_since(resumed), resumed)
+            self.timing.cancel()
+            await asyncio.wait([self.asking, self.timing])
+        told, lag = server.told_since(resumed), quantile(self.lags, 0.99)
+        return measured(steady, outage, watched, told, resumed)._replace(
+            lag=lag, judged=lag <= words.most_lag
+        )
 
     async def seconds(self, length: float) -> list[Counts]:
         """Count requests second by second, and print the client's line every 5 s.
@@ -174,6 +198,14 @@ def parsed(arguments: list[str] | None) -> Namespace:
             metavar="SECONDS",
             help=f"{what} (default: %(default)s)",
         )
+    parser.add_argument(
+        "--most-lag",
+        type=duration(0.0, DAY),
+        default=LAG,
+        metavar="SECONDS",
+        help="the lag of the clients' event loop above which there is no verdict, at the 99th "
+        "percentile (default: %(default)s)",
+    )
     parser.add_argument("--verbose", action="store_true", help="show the server's lines, too")
     add_client(parser)
     add_server(parser)

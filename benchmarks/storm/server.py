@@ -10,10 +10,11 @@ from argparse import SUPPRESS, Namespace
 from datetime import datetime
 from math import inf
 from pathlib import Path
+from random import Random
 
 from ixbackoff._argument_parser import FAILED, INTERRUPTED, WRONG, Parser
 from ixbackoff.fleet import SlowingServer
-from ixbackoff.fleet.services.server import Sleepers
+from ixbackoff.fleet.services.server import OverflowingSleepers, Sleepers
 
 from .descriptors import connections, end_with
 from .durations import printed
@@ -88,7 +89,11 @@ class RealServer:
     """The state that connections share: the sleeping requests, and one alarm for all."""
 
     def __init__(self, model: SlowingServer, places: int, most: int) -> None:
-        self.sleepers = Sleepers[Connection](model.delay, model.tick)
+        self.sleepers: Sleepers[Connection] = (
+            OverflowingSleepers(model.delay, model.tick, Random())  # noqa: S311
+            if model.int64
+            else Sleepers(model.delay, model.tick)
+        )
         self.tick = model.tick
         self.places = places
         self.most = most
@@ -135,7 +140,8 @@ class RealServer:
 
     def look_later(self) -> None:
         """Set the alarm to the time at which the next request may end."""
-        when = self.sleepers.next()
+        overflowed = self.sleepers.delay < 0
+        when = self.loop.time() if overflowed else self.sleepers.next()
         if when == self.alarm:
             return
         if self.handle is not None:
@@ -168,7 +174,9 @@ class RealServer:
 async def serve(words: Namespace) -> None:
     """Serve for the seconds of the command line."""
     loop = asyncio.get_running_loop()
-    model = SlowingServer(words.limit, words.base, words.factor, backlog=words.backlog)
+    model = SlowingServer(
+        words.limit, words.base, words.factor, backlog=words.backlog, int64=words.int64
+    )
     real = RealServer(model, words.places, connections())
     listening = await loop.create_server(
         lambda: Connection(real), words.host, words.port, backlog=words.backlog

@@ -23,7 +23,7 @@ from .stderr_log import logged
 LATE = 124  # the exit status after the deadline, as for timeout(1)
 HIGHEST = 255
 PERMANENT = frozenset({2, 64, 65, 66, 67, 70, 72, 73, 77, 78, 126, 127})
-"""The statuses of permanent failures: wrong usage, and permanent ones of `sysexits.h`."""
+"""Statuses of permanent failures: wrong usage, no such command, and some of `sysexits.h`."""
 TRANSIENT = frozenset(range(1, 128)) - PERMANENT  # retried by default
 
 

@@ -15,7 +15,7 @@ LOGGER = logging.getLogger("ixbackoff")
 
 @contextmanager
 def logged(ends: bool = True) -> Generator[None]:
-    """Log the waits, and the `ends`, of runs to standard error, unless logging is configured."""
+    """Log waits, and ends of runs if `ends`, to standard error, unless logging is configured."""
     if LOGGER.hasHandlers():
         yield
         return

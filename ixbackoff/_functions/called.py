@@ -15,7 +15,7 @@ from .settings import wanting
 
 
 class Called:
-    """A decorated function and its `backoff`: its runs mark their contexts with it.
+    """A decorated function and its `backoff`; the mark of each of its runs holds this object.
 
     Attributes:
         once: whether `nested="once"` reduces the inner one of two decorated functions to one try.

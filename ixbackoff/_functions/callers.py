@@ -178,9 +178,8 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
                         report_wait(seconds, failure, called, k, watched)
                     mine[0] = None
-                if SWITCHES:
-                    sleep = awaitable()
-                await sleep(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
+                pause = awaitable() if SWITCHES else sleep
+                await pause(seconds if seconds < LONGEST_SLEEP else LONGEST_SLEEP)
                 mine[1] = k = k + 1
                 waited += seconds
                 if watched is not None or current_mark() is not mine:

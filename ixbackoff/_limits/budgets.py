@@ -9,8 +9,8 @@ from .._words.commands import Stream
 from .._words.reasons import NOTE, add_note
 from .._words.verdicts import is_transient
 from .._words.vocabulary import CLOCK, Delay
-from .budget_rules import TOKEN, Failures, Requests, Rule, Tokens
 from .forwarding import passed_on
+from .token_buckets import TOKEN, Failures, Requests, Rule, Tokens
 
 __tracebackhide__ = True
 

@@ -49,9 +49,9 @@ def current_task() -> Any:
 
 
 def cancelled_since(task: Any, failure: BaseException | None = None) -> Callable[[], int]:
-    """Return a function that tells whether `task`, the current one, was cancelled since then.
+    """Return a function that tells whether the current task has been cancelled since this call.
 
-    Given the failure of the first try of a call, it tells that since the beginning of the call.
+    Given the failure of the first try of a call, cancellations in that try count, too.
     """
     cancelling: Callable[[], int] = getattr(task, "cancelling", int)
     before = cancelling()

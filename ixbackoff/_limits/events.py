@@ -19,7 +19,7 @@ class Run:
     Attributes:
         name: the name of the program or function; by default that of its first function or command.
         id: a number that is unique in this process; a durable run has its own id, a string.
-        tries: the number of tries that have begun, from the first event after `Began`.
+        tries: the number of tries that have begun; at `Began` the first may be counted already.
         wait_count: the number of waits that are over.
         wait_seconds: the seconds of these waits.
     """

@@ -203,9 +203,9 @@ def tries_so_far() -> int:
     >>> from ixbackoff.testing import Virtual, answers, computed
     >>> def number(command: Log) -> None:
     ...     print(tries_so_far())
-    >>> world = Virtual(Log.handled_by(answers(computed(number), NotReady(), computed(number))))
+    >>> world = Virtual(Log.handled_by(answers(NotReady(), computed(number))))
     >>> at(N2).retry(Log("try")).run(world.interpreter)
-    0
+    1
     """
     program, retries, *_ = RUNNING.get()
     return 0 if program is None else retries

@@ -445,7 +445,7 @@ class _Planner:
 
 
 def longest_of(worst: Worst, within: float | None) -> float | None:
-    """Return the seconds that a run takes in all; `None` if a try has no limit."""
+    """Return the most seconds of a run; `None` if neither `within` nor limits of tries bound it."""
     known = worst.longest if worst.waits == inf or not worst.open else None
     if within is None:
         return known

@@ -33,7 +33,7 @@ class InAttempt:
     """The state of an attempt inside a run. It has no rung, so nothing waits or descends in it.
 
     `passed` has the circuit breakers and gates that the current try has passed through. The others
-    are as in `ProgramRun`, but guards admit whole tries, and a time limit ends the run.
+    are as in `ProgramRun`, but `guards` and `expired` are always `None`: they belong to the run.
     """
 
     __slots__ = ("limits", "ons", "passed", "tries")
@@ -73,7 +73,7 @@ class ProgramRun(Run):
         ons: the `on`s in force, innermost last; `None` if there is no journal for them.
         kept: the answers that the next try of the current retry step reuses; `None` outside of a
             retry step, or if there is no journal.
-        retries_begin: called when a retry step begins, if there is a journal, which may skip waits.
+        retries_begin: called when a retry step begins, if there is a journal; it may skip waits.
         rung: the current rung, or an upper bound of it.
         sure: whether `rung` is exact.
     """

@@ -718,7 +718,7 @@ def reserved(effect: Any, reserve: Reserve, inside: InAttempt) -> Task:
                 raise too_late(now + seconds, now, until)
             line = in_line(seconds)
             yield line
-    except (Exception, Expired) as error:  # a journal has it in place of the unrecorded command
+    except (Exception, Expired) as error:  # journals record it instead of the `Reserve`
         if replays and not isinstance(error, Misuse):
             yield Refused(error.limit.exceeded(None) if isinstance(error, Expired) else error)
         raise

@@ -1,4 +1,4 @@
-"""Requests to abort a thread's handlers, made if a concurrent effect fails or the program stops."""
+"""Requests to abort a thread's handlers: another effect failed or was faster, or the run stops."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ABORT: ContextVar[Abort | None] = ContextVar("ixbackoff_abort", default=None)
 
 
 COPY: ContextVar[str] = ContextVar("ixbackoff_copy", default="")
-"""What the files of a handler are called beside those of the effect that it is a copy of."""
+"""The suffix in the names of a handler's files if its effect is a copy in a hedge; else empty."""
 
 
 def check_not_aborted() -> None:
@@ -45,4 +45,4 @@ def check_not_aborted() -> None:
     """
     abort = ABORT.get()
     if abort is not None and abort.requested:
-        raise ConnectionAbortedError("aborted: a concurrent effect failed, or the program stops")
+        raise ConnectionAbortedError("aborted: another effect failed or won, or the program stops")

@@ -70,10 +70,10 @@ def timed(attempt: Chain, within: float, ons: list[Predicate] | None) -> Stream:
 
 
 class Rules:
-    """The rules of concurrent effects: when each begins, and when all are over.
+    """The rules of concurrent effects: when each begins, and when the rest have to end.
 
-    An `all_of` has all answers, or the first failure. A hedge has the first answer, or a failure
-    after which no other request may be waited for (`passes`): retries belong to the ladder.
+    An `all_of` has all answers, or the first failure. A hedge has the first answer; after a failure
+    it waits for its other request or ends (`awaits_other`): retries belong to the ladder.
 
     Attributes:
         begun: the times at which the running effects began, by place.
@@ -110,7 +110,7 @@ class Rules:
         return branch(self._command, place, within)
 
     def end(self, place: int, answer: Any, failure: BaseException | None, now: float) -> bool:
-        """Take the end of an effect; return whether all are over now."""
+        """Take the end of an effect; return whether those that still run have to end (`over`)."""
         began = self.begun.pop(place)
         if self.over:
             return True
@@ -122,7 +122,7 @@ class Rules:
         won = failure is None and place == 1
         self._hedge.hear(failure, now, began, won)
         before, self._failure, self._answers = self._failure, failure, answer
-        if failure is not None and passes(failure):
+        if failure is not None and awaits_other(failure):
             self._failure = before or failure
             if self.begun:
                 return False
@@ -139,10 +139,10 @@ class Rules:
         return (None if failure else self._answers), failure
 
 
-def passes(failure: BaseException) -> bool:
-    """Return whether the other request of a hedge may still be answered.
+def awaits_other(failure: BaseException) -> bool:
+    """Return whether a hedge waits for its other request after `failure`, if that one runs.
 
-    With a `Retry-After` it is not waited for: the ladder and the gates have to hear of that.
+    It does not after a `Retry-After`: the ladder and the gates have to hear of that.
     """
     return isinstance(failure, Exception) and is_transient(failure) and not asked_for(failure)
 
@@ -171,7 +171,7 @@ class Branch(Notifier):
                 super().notify(event)
 
     def give_up(self, mute: bool) -> None:
-        """Abort the effect; with `mute`, deliver no event after that: the run may end before."""
+        """Abort the effect; with `mute`, deliver no event after that: it may outlive its run."""
         failure = Aborted()
         self._failures.append(failure)
         self.abort.request()
@@ -187,9 +187,9 @@ class Branch(Notifier):
 class InThreads:
     """Effects that each have a thread of its own.
 
-    When all are over, or on Ctrl-C, the others are aborted at their next command, or sooner if
-    their handler has registered a callback (`ABORT`). `run` waits for the threads of an `all_of`,
-    but not for the loser of a hedge, which holds a token of the hedge until it has ended.
+    Once `Rules.over` is true, or on Ctrl-C, those that still run are aborted at their next command,
+    or sooner if their handler has registered a callback (`ABORT`). `run` waits for the threads of
+    an `all_of`, but not for the loser of a hedge, which holds one of its tokens until it has ended.
     """
 
     def __init__(self, command: Together, answer: Answer) -> None:
@@ -204,7 +204,7 @@ class InThreads:
         ABORT.set(branch.abort)
         if place and self.hedge is not None:
             COPY.set(".2")
-        mine = RUNNING.get()  # a retry in another context looks for it
+        mine = RUNNING.get()  # `mark_around` reads this local variable
         this_thread().mark = mine
         answer: Any = None
         failure: BaseException | None = None

@@ -61,7 +61,7 @@ class Misuse(TypeError):
     ixbackoff.Misuse: .backoff() goes one rung down, but no wait is left at N0: start the program on a higher rung, or leave the step out.
     """  # noqa: E501
 
-    unanswered: type | None = None  # the kind without a handler, to which `run` adds the others
+    unanswered: type | None = None  # the unhandled kind; `run` adds the others of the whole program
 
 
 class AnyCommand:

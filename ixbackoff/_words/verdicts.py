@@ -69,11 +69,11 @@ RECORDED = "_ixbackoff_recorded"
 
 OWN_MODULE = (
     *("aiohttp", "botocore", "grpc", "httpx", "obstore", "psycopg", "pymongo"),
-    *("redis", "requests", "socket", "sqlalchemy", "urllib", "urllib3"),
+    *("requests", "socket", "sqlalchemy", "urllib", "urllib3"),
 )
 DRIVERS = (
     *("aiormq", "asyncpg", "clickhouse_connect", "ftplib", "hvac", "mysql", "MySQLdb"),
-    *("neo4j", "paramiko", "pika", "pymysql", "smtplib", "sqlite3"),
+    *("neo4j", "paramiko", "pika", "pymysql", "redis", "smtplib", "sqlite3"),
     "cimpl",  # of confluent_kafka
 )
 MODELS = ("anthropic", "cohere", "google.genai", "groq", "litellm", "mistralai", "openai")

@@ -336,7 +336,7 @@ def checked_copy(part: Any) -> Stream | None:
             return None if part.copied else iter(Together(part.effects, copied=True))
         raise Misuse("A hedge inside a hedge would ask four times: leave out one of them.")
     if kind in ("Limited", "Guarded", "Delay", "Reserve"):
-        raise Misuse("A limit, a breaker or a gate is around a hedge: write it after .hedged.")
+        raise Misuse("A hedge has no limit, breaker or gate inside: write it after .hedged.")
     instead = {"Call": "make it with read(...)", "CallAsync": "make it with read_async(...)"}
     raise Misuse(
         f"{kind} may not be issued twice: {instead.get(kind, 'derive it from Repeatable')} if a "

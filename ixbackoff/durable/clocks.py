@@ -33,9 +33,10 @@ def elapsed() -> float:
 
 
 def clock_in(file: TextIO) -> Callable[[], float]:
-    """Return a clock, in seconds since the epoch, that cannot be set until the machine boots again.
+    """Return a clock, in seconds since the epoch, that nobody can set: it counts from the boot.
 
     The file contains the id of the boot and its time, by the clock of the first process that asked.
+    Where a boot has no id, the clock is the system's.
     """
     boot = since_boot()
     if not boot.id:

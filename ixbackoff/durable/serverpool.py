@@ -21,7 +21,7 @@ IDLE = 5  # seconds for which a frozen process can lock rows
 class SparingPool(QueuePool):
     """A pool in which requests at the same moment share a few connections.
 
-    Once it is disposed of, a connection is closed when a thread that goes on gives it back.
+    A connection that a thread still uses at `dispose` is closed when the thread gives it back.
     """
 
     over = False

@@ -151,7 +151,7 @@ class Worker:
             }
         )
 
-        held = Held(self.lock, self.generation, self.over)  # those of now, should a run come later
+        held = Held(self.lock, self.generation, self.over)  # of this launch, even for a late run
 
         async def body(
             workflow: str, given: dict[str, Any], run: str, segment: int, at: Any = None

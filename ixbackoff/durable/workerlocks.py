@@ -30,7 +30,7 @@ from .store import Store, run_of
 LOGGER = getLogger("ixbackoff")
 
 LOCKS = 0x1BAC  # the class of the advisory locks of workers
-WORKFLOWS = 0x1BAD  # of those of workflows, which the workers that have one share
+WORKFLOWS = 0x1BAD  # the class of the locks of workflows; workers with the same workflow share one
 BEAT = 0.4  # seconds between two checks of a worker's own lock
 SURE = 1.2  # seconds for which a check holds; less than any round
 ROUND = 2.0  # seconds between two checks of the other workers
@@ -81,7 +81,7 @@ class FileLock:
         return True
 
     def is_unknown(self, workflow: str) -> bool:  # noqa: ARG002
-        """Return whether no worker has a workflow that this one does not have."""
+        """Return whether no worker has `workflow`, which this worker does not have."""
         return True
 
     def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
@@ -136,8 +136,8 @@ class ServerLock:
     def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
         """Watch this lock and the locks of other workers from now on.
 
-        Take over the runs of dead workers. Continue a run of this worker that was paused and
-        resumed once no task performs it any more.
+        Take over the runs of dead workers. If a run of this worker was paused and resumed, continue
+        it as soon as no task performs it any more.
 
         Args:
             lost: called once this lock is lost.

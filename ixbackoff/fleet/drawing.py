@@ -1,53 +1,26 @@
-"""`Picture`: a grid of panels with lines, drawn as PNG and SVG."""
+"""The lines of simulations: by second, by size, and summed up over many seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
-from ..plotting.styles import headline, legend, line_style, plain, saved_figure
+from ..plotting.panels import Graph, Panel, Picture, draw
+from ..plotting.styles import THINGS, line_style
 
-LINEAR_BELOW = 10  # of a symlog axis
-
-
-class Graph(NamedTuple):
-    """A line of a panel; `style` has arguments of matplotlib's `plot`."""
-
-    x: Sequence[float]
-    y: Sequence[float]
-    style: Mapping[str, Any]
-
-
-class Panel(NamedTuple):
-    """A part of a picture, with axes of its own."""
-
-    label: str  # the name of the vertical axis
-    lines: Mapping[str, Graph]  # by their names in the legend
-    x: str = "time, s"  # the name of the horizontal axis
-    title: str = ""
-    scale: str = "linear"  # of the vertical axis: "linear", "log" or "symlog"
-    x_scale: str = "linear"
-    limits: tuple[float | None, float | None] = (None, None)  # `None`: the ends of the data
-    outage: tuple[str, tuple[float, float]] | None = None  # its name in the legend, and its span
-
-
-class Picture(NamedTuple):
-    """A grid of panels."""
-
-    headline: str
-    panels: Sequence[Sequence[Panel]]  # its panels, row by row
-    inches: tuple[float, float] = (10.0, 4.5)
-    legend: int = 4  # the greatest number of columns in the legend
-    shared: bool = False  # whether panels share axes: all their x, those of a row their y
+__all__ = ["Graph", "Panel", "Picture", "draw"]
+Average: TypeAlias = Callable[[Sequence[float]], float]
 
 
 def by_second(
     lines: Mapping[str, Sequence[float]], styles: Iterable[int] = range(100)
 ) -> dict[str, Graph]:
-    """Return lines with a value at the end of each second; `styles` has the numbers of theirs."""
+    """Return lines with a value at the end of each second.
+
+    Lines whose names are not in `THINGS` have the styles of the numbers `styles`.
+    """
     return {
-        name: Graph(range(1, len(line) + 1), line, line_style(number, len(line)))
+        name: Graph(range(1, len(line) + 1), line, line_style(THINGS.get(name, number), len(line)))
         for (name, line), number in zip(lines.items(), styles, strict=False)
     }
 
@@ -58,46 +31,67 @@ def by_size(points: Iterable[tuple[str, float, float]]) -> dict[str, Graph]:
     for name, x, y in points:
         lines.setdefault(name, []).append((x, y))
     return {
-        name: Graph([x for x, _ in line], [y for _, y in line], line_style(number))
+        name: Graph(
+            [x for x, _ in line], [y for _, y in line], line_style(THINGS.get(name, number))
+        )
         for number, (name, line) in enumerate(lines.items())
     }
 
 
-def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
-    """Draw a picture as `folder/name.png` and `.svg`; create the folder if it is missing."""
-    shape = len(picture.panels), len(picture.panels[0])
-    sharing: dict[str, Any] = {"sharex": True, "sharey": "row"} if picture.shared else {}
-    with saved_figure(folder, name, picture.inches) as (figure, files):
-        axes = figure.subplots(*shape, squeeze=False, **sharing)
-        for row, panels in enumerate(picture.panels):
-            for column, panel in enumerate(panels):
-                plot = axes[row][column]
-                draw_panel(plot, panel)
-                if column == 0 or not picture.shared:
-                    plot.set_ylabel(panel.label)
-                if row == shape[0] - 1 or not picture.shared:
-                    plot.set_xlabel(panel.x)
-        headline(figure, picture.headline)
-        legend(figure, *axes.flat, columns=picture.legend)
-    return files
+def grid(
+    headline: str,
+    columns: Mapping[str, Mapping[str, Sequence[Sequence[float]]]],
+    rows: Mapping[str, str],
+    outage: tuple[str, tuple[float, float]],
+) -> Picture:
+    """Return a picture of counts of each second.
+
+    `columns` has the values of lines in each row, by the title of the column and the name of the
+    line; `rows` has the scale of each row, by its label.
+    """
+    panels = [
+        [
+            Panel(
+                label,
+                by_second({name: values[row] for name, values in lines.items()}),
+                title="" if row else title,
+                scale=scale,
+                outage=outage,
+            )
+            for title, lines in columns.items()
+        ]
+        for row, (label, scale) in enumerate(rows.items())
+    ]
+    return Picture(headline, panels, inches=(11.0, 6.0), shared=True)
 
 
-def draw_panel(plot: Any, panel: Panel) -> None:
-    """Draw a panel on the axes `plot`, without the names of the axes."""
-    for name, line in panel.lines.items():
-        plot.plot(line.x, line.y, **line.style, label=name)
-    if panel.outage is not None:
-        name, span = panel.outage
-        plot.axvspan(*span, color="0.9", label=name)
-    if panel.title:
-        plot.set_title(panel.title)
-    plot.grid(visible=True, alpha=0.3)
-    if panel.scale != "linear":
-        how = {"linthresh": LINEAR_BELOW} if panel.scale == "symlog" else {}
-        plot.set_yscale(panel.scale, **how)
-        plain(plot.yaxis)
-    if panel.x_scale != "linear":
-        plot.set_xscale(panel.x_scale)
-        plain(plot.xaxis)
-    if panel.limits != (None, None):
-        plot.set_ylim(*panel.limits)
+def summary(pictures: Sequence[Picture], seeds: Sequence[int], average: Average) -> Picture:
+    """Return the picture of all seeds: averages, and bands from the least to the greatest value.
+
+    >>> pictures = [Picture("More", [[Panel("y", by_second({"full": [y]}))]]) for y in (1, 2, 6)]
+    >>> picture = summary(pictures, range(3), max)
+    >>> picture.headline, picture.panels[0][0].lines["full"].band
+    ('More (max of 3 seeds)', [(1, 6)])
+    """
+
+    def line(graphs: Sequence[Graph]) -> Graph:
+        columns = [*zip(*(graph.y for graph in graphs), strict=True)]
+        band = [(min(column), max(column)) for column in columns]
+        return graphs[0]._replace(y=[*map(average, columns)], band=band)
+
+    def panel(panels: Sequence[Panel]) -> Panel:
+        first = panels[0]
+        titles = {panel.title for panel in panels}
+        title = first.title if len(titles) == 1 else first.title.partition(":")[0]
+        lines = {name: line([panel.lines[name] for panel in panels]) for name in first.lines}
+        return first._replace(lines=lines, title=title)
+
+    if len(pictures) == 1:
+        return pictures[0]._replace(headline=f"{pictures[0].headline} (seed {seeds[0]})")
+    rows = [
+        [panel(panels) for panels in zip(*row, strict=True)]
+        for row in zip(*(picture.panels for picture in pictures), strict=True)
+    ]
+    name = average.__name__.removeprefix("f")
+    text = f"{pictures[0].headline} ({name} of {len(pictures)} seeds)"
+    return pictures[0]._replace(headline=text, panels=rows)

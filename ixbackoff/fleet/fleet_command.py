@@ -23,6 +23,7 @@ EXPERIMENTS = {
     "blackhole": ("blackhole", "one of three servers never answers"),
     "layers": ("layered", "retries in nested layers multiply"),
     "breakers": ("circuit_breakers", "a service that is down, and circuit breakers"),
+    "metastable": ("metastable", "which loads and outages keep a server down"),
     "recovery": ("recovery", "how late the end of an outage is noticed"),
 }
 """The module and the description of each experiment."""

@@ -132,17 +132,16 @@ def spread(sample: Sample[Numbers]) -> str:
     jobs                                                 5         7         9
     back                                                                2 of 3
     """
-    heads = ("least", "median", "most")
-    lines = [
-        f"{len(sample.seeds)} seeds".ljust(LABEL) + "".join(f"{one:>{COLUMN}}" for one in heads)
-    ]
+    heads = "".join(f"{one:>{COLUMN}}" for one in ("least", "median", "most"))
+    label = max(LABEL, *map(len, sample.results[0]))
+    lines = [f"{len(sample.seeds)} seeds".ljust(label) + heads]
     for name, first in sample.results[0].items():
         of: Callable[[Numbers], float | None] = itemgetter(name)
         if isinstance(first, bool):
             cells = f"{len(sample.where(of))} of {len(sample.seeds)}".rjust(3 * COLUMN)
         else:
             cells = "".join(f"{written(sample.quantile(of, at)):>{COLUMN}}" for at in (0, 0.5, 1))
-        lines.append(name.ljust(LABEL) + cells)
+        lines.append(name.ljust(label) + cells)
     return "\n".join(lines)
 
 

@@ -34,8 +34,8 @@ from .stream_clients import Client
 SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""
 
-TRIES = 100
-"""The number of events that one client may have at one time: a ladder of 20 waits has fewer."""
+AT_ONE_TIME = 100
+"""The events of each client before time has to advance: a ladder of 20 waits has fewer in all."""
 
 
 class Simulator:
@@ -92,7 +92,7 @@ class Simulator:
         def made(number: int) -> Running:
             own_budget = None if budget is None else checked_budget(budget(number))
             own_breaker = None if breaker is None else checked_breaker("breaker", breaker(number))
-            self.events.most += TRIES
+            self.events.most += AT_ONE_TIME
             return self.client(number, program, own_budget, own_breaker)
 
         running: list[Running] = []

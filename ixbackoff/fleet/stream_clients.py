@@ -98,7 +98,7 @@ class Client(TaskPerformer):
 class Join(Branches):
     """Concurrent effects: each is a branch, a `Client` with the number of the waiting client.
 
-    If they are over before all have ended, the `finally` blocks of the other branches run. The
+    Once `Rules.over` is true, branches that still run are ended: their `finally` blocks run. The
     waiting client resumes when all branches have ended.
     """
 

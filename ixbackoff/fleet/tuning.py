@@ -96,7 +96,7 @@ class Check(NamedTuple):
 
 
 def checked(tuning: Tuned, clients: int, outage: float, seed: int = 0) -> Check:
-    """Simulate an outage with which all runs begin, besides that of `failing_rate`."""
+    """Simulate an outage that has begun before all runs; `failing_rate` simulates another one."""
     outcome = simulate(
         at(N20).retry(Ping()),
         BoundedQueue(length=0, work=0.0, workers=clients).serves(Ping),
@@ -137,7 +137,8 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         print(
             f"ladder    {tuning.rungs} waits would be needed for {args.outage:g} s, and the "
-            f"deepest ladder is {ladder}: its run ends before the outage, unless M is longer"
+            f"deepest ladder is {ladder}: its run gives up before the outage is over, "
+            "unless M is longer"
         )
     print(f"schedule  thain(timeout={tuning.timeout:g}, maximum={tuning.maximum:g})")
     sample = sampled(partial(checked, tuning, args.clients, args.outage), args)

@@ -1,4 +1,4 @@
-"""Failures of aiohttp, with the request of their status or of a frame of their traceback.
+"""Failures of aiohttp. The request is in `request_info`, or in a frame of the traceback.
 
 A `TimeoutError` of `ClientTimeout(total=...)` is a plain one, and is not judged here.
 """

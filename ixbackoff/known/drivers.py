@@ -4,6 +4,8 @@
 - asyncpg commits each statement outside of `connection.transaction()` by itself. A connection that
   is lost there, or in a COMMIT, is a `ConnectionDoesNotExistError`, and the statement may have been
   carried out. One that is lost inside a transaction is an `InterfaceError`.
+- redis-py itself retries every command after its `ConnectionError` and `TimeoutError`, even if the
+  command had been sent. Wrong passwords, which are `ConnectionError`s there, are permanent here.
 - SQLite's extended codes have the primary one in the last byte. A COMMIT that finds the database
   locked leaves the transaction open (see "Result and Error Codes" in SQLite's documentation).
 - FTP: after a reply of 400 to 499, the action did not take place (RFC 959, section 4.2.1).
@@ -24,7 +26,7 @@ from .._words.verdicts import Judge, Verdict, always_transient
 from . import shapes
 from .http_statuses import answered, reason_to_stop
 from .judging import bases, permanent
-from .reaching import unreachable_by_text
+from .reaching import misaddressed, unreachable_by_text
 from .sqlstates import is_lost, is_transient
 from .tracebacks import through, variables
 
@@ -38,6 +40,7 @@ STATUS = re.compile(r"HTTP status ([0-9]{3})|response code ([0-9]{3})")
 PUBLISHES = "basic_publish", "publish"
 CANNOT_CONNECT = ("08001", "08004")
 NO_PRIMARY_YET = "TargetServerAttributeNotMatched"  # while another server takes over
+REDIS_ANSWERS = {"BUSY", "NOREPLICAS"}  # first words of answers for which redis-py has no class
 LEAVING = {("smtplib", "__exit__")}
 
 
@@ -106,6 +109,30 @@ def by_clickhouse_text(failure: Any) -> Verdict:
     return (
         answered(failure, int(found[1] or found[2]), None, ()) if found else shapes.judge(failure)
     )
+
+
+def by_reaching_redis(failure: Any) -> Verdict:
+    reason = misaddressed(failure)
+    return permanent(failure, f": {reason}") if reason else Verdict(True)
+
+
+def by_redis_nodes(failure: Any) -> Verdict:
+    text, last = str(failure), failure.__cause__ or failure.__context__  # of the last node
+    unreached = "Redis Cluster cannot be connected" in text
+    if unreached and last is not None:
+        return judge(last)
+    uncovered = text.startswith("All slots are not covered")
+    return Verdict(True) if unreached or uncovered else permanent(failure)
+
+
+def by_redis_answer(failure: Any) -> Verdict:
+    later = str(failure).partition(" ")[0] in REDIS_ANSWERS
+    return Verdict(True) if later else permanent(failure)
+
+
+def by_redis_lock(failure: Any) -> Verdict:
+    locked = str(failure) == "Unable to acquire lock within the time specified"
+    return Verdict(True) if locked else permanent(failure)
 
 
 def by_sqlite_code(failure: Any) -> Verdict:
@@ -194,6 +221,19 @@ TABLES: Mapping[str, Mapping[str, Judge]] = {
     "paramiko": {"NoValidConnectionsError": always_transient, "AuthenticationException": permanent},
     "pika": AMQP | {"AMQPConnectorStackTimeout": by_amqp, "ConnectionClosed": by_amqp_reply},
     "pymysql": MYSQL,
+    "redis": {
+        **dict.fromkeys(("AuthenticationError", "AuthorizationError"), permanent),
+        **dict.fromkeys(("ExternalAuthProviderError", "ChildDeadlockedError"), permanent),
+        "IncorrectPolicyType": permanent,
+        **dict.fromkeys(("ConnectionError", "TimeoutError"), by_reaching_redis),
+        **dict.fromkeys(("ClusterError", "ReadOnlyError", "SlotNotCoveredError"), always_transient),
+        **dict.fromkeys(("TemporaryUnavailableException", "TryAgainError"), always_transient),
+        "WatchError": always_transient,
+        "RedisClusterException": by_redis_nodes,
+        "ResponseError": by_redis_answer,
+        "LockError": by_redis_lock,
+        "RedisError": permanent,
+    },
     "smtplib": {"SMTPException": by_mail_server},
     "sqlite3": {"Error": by_sqlite_code},
 }

@@ -22,7 +22,7 @@ class Loop(NamedTuple):
 
 
 URLLIB3 = "urllib3.connectionpool", "urlopen"
-"""A function that calls itself for each try: its frames are counted, even repeated ones once."""
+"""A function that calls itself for each try: each distinct frame in a traceback is a try."""
 
 BOTOCORE = 'Config(retries={"total_max_attempts": 1})'
 OPENSEARCH = Loop("opensearch", "attempt", 1, "max_retries=0")

@@ -1,4 +1,4 @@
-"""Failures of requests, each judged by the failure of urllib3 that it wraps.
+"""Failures of requests, judged by their status, or by the failure of urllib3 that they wrap.
 
 For a failure in the middle of a body, and for the first request of a redirect, the request is in
 the traceback.

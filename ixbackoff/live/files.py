@@ -38,15 +38,13 @@ class PartFile:
 
     Args:
         path: the target.
-        early: whether the system starts to write to the disk while the part grows, so that its sync
-            is short; this may delay `write` for a moment.
 
     Raises:
         NotReady: another download into the same target is running.
         OSError: the target cannot be written; the error names the target.
     """
 
-    def __init__(self, path: str, early: bool = False) -> None:
+    def __init__(self, path: str) -> None:
         folder, name = os.path.split(path)
         if len(os.fsencode(name)) > LONGEST_NAME:
             name = sha256(os.fsencode(name)).hexdigest()
@@ -62,7 +60,6 @@ class PartFile:
         self.process = 0
         self._file: FileIO | None = None
         self._locked = False
-        self._writeback = system.Writeback() if early else None
 
     def __enter__(self) -> Self:
         OPEN.add(self)
@@ -115,8 +112,6 @@ class PartFile:
         with system.naming(self.path):
             system.write_all(self.descriptor, chunk)
         self.size += len(chunk)
-        if self._writeback is not None:
-            self._writeback.start(self.descriptor, self.size)
 
     def separate(self) -> None:
         """Copy the part into a new file, if its file has a second name or has lost the part's name.

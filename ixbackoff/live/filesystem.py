@@ -44,7 +44,6 @@ READ = (
 )
 CREATE = READ | os.O_CREAT | os.O_EXCL  # fails if the name is taken
 PIECE = 2**20
-EARLY = 8 * PIECE  # bytes after which the system is asked to start writing them to the disk
 
 
 # Ctrl-C is raised after any call in Python code, also between `os.open` and the assignment of its
@@ -71,43 +70,20 @@ def copy_rest(source: int, target: int, check: Callable[[], None]) -> None:
     An exception of `check`, which is called before each piece, stops the copy. The caller syncs
     the target.
     """
-    writeback, size, in_system = Writeback(), 0, hasattr(os, "copy_file_range")
     while True:
         check()
-        copied = copy_in_system(source, target) if in_system else 0
-        if not copied:
-            in_system = False
+        if not copy_in_system(source, target):
             piece = os.read(source, PIECE)
             if not piece:
                 return
             write_all(target, piece)
-            copied = len(piece)
-        size += copied
-        writeback.start(target, size)
 
 
 def copy_in_system(source: int, target: int) -> int:
     """Copy a piece with `copy_file_range`; return its bytes: 0 at the end, or if it cannot."""
-    with suppress(OSError):
+    with suppress(OSError, AttributeError):  # some systems lack it
         return os.copy_file_range(source, target, PIECE)
     return 0
-
-
-class Writeback:
-    """A request to the system to write a growing file to the disk early, for a short sync."""
-
-    def __init__(self) -> None:
-        self._started = 0
-
-    def start(self, descriptor: int, size: int) -> None:
-        """Start writing the new bytes of a file with `size` bytes, in steps of `EARLY` bytes."""
-        size -= size % EARLY
-        if size > self._started and hasattr(os, "posix_fadvise"):
-            with suppress(OSError):
-                # Linux starts to write these bytes, and keeps dirty ones cached for readers.
-                advice = os.POSIX_FADV_DONTNEED
-                os.posix_fadvise(descriptor, self._started, size - self._started, advice)
-        self._started = size
 
 
 def sync_folder(folder: str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from threading import Condition, RLock
 
 import anyio
@@ -17,12 +19,20 @@ class HostGate:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._inside: Counter[bytes] = Counter()
-        # Ctrl-C in `Condition.__enter__`, Python code, could leave it held: `internals.lock_in_c`
+        self._inside: Counter[str] = Counter()
+        # Ctrl-C in `Condition.__enter__`, Python code, could leave it held: see `lock_in_c`
         self._lock = RLock()
         self._changed = Condition(self._lock)
 
-    def enter(self, host: bytes, deadline: Deadline) -> None:
+    @contextmanager
+    def inside(self, host: str, deadline: Deadline) -> Generator[None]:
+        self.enter(host, deadline)
+        try:
+            yield
+        finally:
+            self.leave(host)
+
+    def enter(self, host: str, deadline: Deadline) -> None:
         """Wait until there is room; raise ConnectionAbortedError if the effect was aborted."""
         with self._lock:
             abort = ABORT.get()
@@ -39,7 +49,7 @@ class HostGate:
         with self._lock:
             self._changed.notify_all()
 
-    def leave(self, host: bytes) -> None:
+    def leave(self, host: str) -> None:
         with self._lock:
             self._inside[host] -= 1
             if not self._inside[host]:
@@ -52,17 +62,19 @@ class AsyncHostGate:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._inside: Counter[bytes] = Counter()
-        self._left: dict[bytes, anyio.Event] = {}
+        self._inside: Counter[str] = Counter()
+        self._left: dict[str, anyio.Event] = {}
 
-    async def enter(self, host: bytes) -> None:
+    @asynccontextmanager
+    async def inside(self, host: str) -> AsyncGenerator[None]:
         while self._inside[host] >= self._most:
             await self._left.setdefault(host, anyio.Event()).wait()
         self._inside[host] += 1
-
-    def leave(self, host: bytes) -> None:
-        self._inside[host] -= 1
-        if not self._inside[host]:
-            del self._inside[host]
-        if host in self._left:
-            self._left.pop(host).set()
+        try:
+            yield
+        finally:
+            self._inside[host] -= 1
+            if not self._inside[host]:
+                del self._inside[host]
+            if host in self._left:
+                self._left.pop(host).set()

@@ -13,10 +13,10 @@ import httpx2
 
 from .._words.vocabulary import Download
 from .connections import Connections
-from .downloads import Arrival, Fetched, etag_of
 from .exchanges import Exchange, Progress
 from .files import PartFile
 from .limits import Deadline, Limits
+from .resumed_downloads import Arrival, Fetched, etag_of
 from .sockets import used
 from .transports import HEADERS, timeout_of
 
@@ -24,17 +24,17 @@ NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 SHORTLY = Limits(total_timeout=0.1)
 SHORT_DIGITS = 6  # a body whose length has fewer digits is short
 
-# Below INFO these log headers unchanged, and the URL of a redirect may hold secrets.
-for wire in map(logging.getLogger, ("httpcore2", "hpack")):
-    if wire.level == logging.NOTSET:
-        wire.setLevel(logging.INFO)
+# Below INFO it logs headers unchanged, and the URL of a redirect may hold secrets.
+WIRE = logging.getLogger("httpcore2")
+if WIRE.level == logging.NOTSET:
+    WIRE.setLevel(logging.INFO)
 
 
 def fetch(
     command: Download, connections: Connections, deadline: Deadline, progress: Progress | None
 ) -> Fetched:
     exchange = Exchange("GET", command.url, connections.limits, deadline)
-    part = PartFile(command.path, early=True)
+    part = PartFile(command.path)
     try:
         with part:
             fetched = complete(Arrival(command, exchange, part, progress), connections)
@@ -136,10 +136,17 @@ def respond(
     exchange: Exchange, connections: Connections, headers: Mapping[str, str] = NO_HEADERS
 ) -> Generator[httpx2.Response]:
     """Send a request, follow its redirects, and yield the response with its body unread."""
-    with exchange.translated(), used(exchange.deadline), connections.opened().client() as client:
+    with exchange.translated(), used(exchange.deadline):
+        transport = connections.opened()
+        client = httpx2.Client(  # for this exchange alone, because a client keeps cookies
+            transport=transport, timeout=timeout_of(exchange.limits), headers=HEADERS
+        )
         request: httpx2.Request | None = exchange.first(client, headers)
         while request is not None:
-            with closing(client.send(request, stream=True)) as response:
+            with (
+                transport.gate.inside(request.url.host, exchange.deadline),
+                closing(client.send(request, stream=True)) as response,
+            ):
                 try:
                     request = exchange.following(response)
                 except BaseException:
@@ -162,7 +169,10 @@ async def respond_async(
             )
             request: httpx2.Request | None = exchange.first(client, headers)
             while request is not None:
-                async with aclosing(await client.send(request, stream=True)) as response:
+                async with (
+                    transport.gate.inside(request.url.host),
+                    aclosing(await client.send(request, stream=True)) as response,
+                ):
                     try:
                         request = exchange.following(response)
                     except BaseException:

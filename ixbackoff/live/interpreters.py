@@ -47,7 +47,7 @@ def live(
       encoded response is stored unchanged.
     - `Upload` puts a file into an object store. In a folder it is on the disk afterwards, and
       leftovers of killed uploads of the same key, `{key}.ixbackoff#1` and so on, are removed.
-    - `Delay` sleeps, and logs the wait: after a failure at the level WARNING, else at INFO.
+    - `Delay` sleeps and logs the wait: WARNING after a failure, DEBUG in line at a gate, else INFO.
     - `Log` goes to `logging`, in one line: control characters and line ends appear as escapes.
       `Throw` raises its exception, and `Call` calls its function.
 

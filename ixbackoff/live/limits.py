@@ -39,8 +39,8 @@ class Limits:
         insecure_redirects: whether to follow redirects from `https://` to `http://`.
 
     Raises:
-        ValueError: a time-out is not a finite number above 0, or another limit is negative or of
-            another kind.
+        ValueError: a time-out is not finite and above 0, `connections` is below 1, another number
+            is negative, `addresses` is not callable, or `insecure_redirects` is not a `bool`.
     """
 
     connect_timeout: float = 10.0

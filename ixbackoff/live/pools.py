@@ -1,32 +1,20 @@
-"""Pools of connections that serve one exchange at a time, with HTTP/2 as with HTTP/1.1.
+"""Pools of connections that serve one exchange at a time.
 
 Requests that share a connection share its fate: the deadline of one would end the others. So each
-request has a connection of its own, even where HTTP/2 would allow for many.
+request has a connection of its own, and HTTP/2, which saves connections, is not used.
 """
 
 from __future__ import annotations
 
-from collections.abc import (
-    AsyncIterable,
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Collection,
-    Generator,
-    Iterable,
-    Iterator,
-)
-from contextlib import contextmanager, suppress
+from collections.abc import Collection
+from contextlib import suppress
 from threading import get_ident
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
-import anyio
 import httpcore2
-from h2.exceptions import ProtocolError
 
-from .gates import AsyncHostGate, HostGate
-from .internals import extensions_of, has_trailing_data
-from .sockets import USE, Use
+from .httpinternals import extensions_of, has_trailing_data, keep_none
+from .sockets import USE
 
 # These may mean that the server had closed the connection while it was unused.
 STALE = (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolError)
@@ -36,17 +24,15 @@ FRESH = "ixbackoff-fresh"
 C = TypeVar("C", httpcore2.ConnectionInterface, httpcore2.AsyncConnectionInterface)
 
 
-class OneExchange(Generic[C]):
-    """A connection that takes a request only while it has no other one.
+class Watched(Generic[C]):
+    """A connection that notes its use.
 
-    The connection is closed after a response that was not read to its end: the rest would fill the
-    window of HTTP/2, which all later responses share. The connection is not used again if it
-    received more than the response: the excess would be taken for the next response.
+    It is not used again if it received more than the response: the excess would be taken for the
+    next response.
     """
 
-    def __init__(self, connection: C, is_closed: Callable[[], bool]) -> None:
+    def __init__(self, connection: C) -> None:
         self._connection: C = connection
-        self._pool_is_closed = is_closed  # if true, a connection closes after its response
         self.thread = 0  # the thread that used it last
         self._fresh = True
 
@@ -61,7 +47,7 @@ class OneExchange(Generic[C]):
         return self._connection.can_handle_request(origin)
 
     def is_available(self) -> bool:
-        return self._connection.is_idle() and self._connection.is_available()
+        return self._connection.is_available()
 
     def is_connected(self) -> bool:
         return self._connection.is_connected()
@@ -76,51 +62,26 @@ class OneExchange(Generic[C]):
         return self._connection.is_closed()
 
 
-class Exclusive(OneExchange[httpcore2.ConnectionInterface], httpcore2.ConnectionInterface):
+class WatchedConnection(Watched[httpcore2.ConnectionInterface], httpcore2.ConnectionInterface):
     def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
         self.thread = get_ident()
         self.begin(request)
-        with remote_errors():
-            response = self._connection.handle_request(request)
-        assert isinstance(response.stream, Iterable)
-        response.stream = ReadingStream(response.stream, self._end)
-        return response
-
-    def _end(self, whole: bool) -> None:
-        if not whole or self._pool_is_closed():
-            self.close()
+        return self._connection.handle_request(request)
 
     def close(self) -> None:
         self._connection.close()
 
 
 class Pool(httpcore2.ConnectionPool):
-    """A pool behind the gate of a transport; the context variable `USE` has the deadline."""
-
-    closed = False
-
-    def __init__(self, gate: HostGate, **settings: Any) -> None:
-        super().__init__(**settings)
-        self._gate = gate
+    """A pool for threads; the context variable `USE` has the deadline."""
 
     def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
-        use, host = USE.get(), request.url.host
-        self._gate.enter(host, use.deadline)
-        try:
-            response = self._sent(request, use)
-        except BaseException:
-            self._gate.leave(host)
-            raise
-        assert isinstance(response.stream, Iterable)
-        response.stream = ReadingStream(response.stream, lambda _: self._gate.leave(host))
-        return without_phrase(response)
-
-    def _sent(self, request: httpcore2.Request, use: Use) -> httpcore2.Response:
         """Send a request, once more if the server had closed the connection while it was unused.
 
         Before the second time, all idle connections to the server are closed: the server may have
         closed each of them, too.
         """
+        use = USE.get()
         try:
             return super().handle_request(request)
         except STALE:
@@ -130,10 +91,10 @@ class Pool(httpcore2.ConnectionPool):
         return super().handle_request(request)
 
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.ConnectionInterface:
-        return Exclusive(super().create_connection(origin), lambda: self.closed)
+        return WatchedConnection(super().create_connection(origin))
 
     def close(self) -> None:
-        self.closed = True  # first: an exchange that ends after this closes its own connection
+        keep_none(self)
         super().close()
 
     def close_idle(self, origin: httpcore2.Origin) -> None:
@@ -143,57 +104,27 @@ class Pool(httpcore2.ConnectionPool):
 
     def retire(self, interrupted: Collection[int]) -> None:
         """Close idle connections and those of interrupted threads; others close after their use."""
-        self.closed = True
+        keep_none(self)
         for connection in self.connections:
-            assert isinstance(connection, Exclusive)
+            assert isinstance(connection, WatchedConnection)
             if connection.is_idle() or connection.thread in {0, *interrupted}:
                 with suppress(Exception):  # interrupted anywhere, it may be in any state
                     connection.close()
 
 
-class AsyncExclusive(
-    OneExchange[httpcore2.AsyncConnectionInterface], httpcore2.AsyncConnectionInterface
+class AsyncWatchedConnection(
+    Watched[httpcore2.AsyncConnectionInterface], httpcore2.AsyncConnectionInterface
 ):
     async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
         self.begin(request)
-        with remote_errors():
-            response = await self._connection.handle_async_request(request)
-        assert isinstance(response.stream, AsyncIterable)
-        response.stream = AsyncReadingStream(response.stream, self._end)
-        return response
-
-    async def _end(self, whole: bool) -> None:
-        if not whole or self._pool_is_closed():
-            await self.aclose()
+        return await self._connection.handle_async_request(request)
 
     async def aclose(self) -> None:
         await self._connection.aclose()
 
 
 class AsyncPool(httpcore2.AsyncConnectionPool):
-    closed = False
-
-    def __init__(self, gate: AsyncHostGate, **settings: Any) -> None:
-        super().__init__(**settings)
-        self._gate = gate
-
     async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
-        host = request.url.host
-        await self._gate.enter(host)
-        try:
-            response = await self._sent(request)
-        except BaseException:
-            self._gate.leave(host)
-            raise
-
-        async def leave(_: bool) -> None:
-            self._gate.leave(host)
-
-        assert isinstance(response.stream, AsyncIterable)
-        response.stream = AsyncReadingStream(response.stream, leave)
-        return without_phrase(response)
-
-    async def _sent(self, request: httpcore2.Request) -> httpcore2.Response:
         try:
             return await super().handle_async_request(request)
         except STALE:
@@ -203,7 +134,7 @@ class AsyncPool(httpcore2.AsyncConnectionPool):
         return await super().handle_async_request(request)
 
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.AsyncConnectionInterface:
-        return AsyncExclusive(super().create_connection(origin), lambda: self.closed)
+        return AsyncWatchedConnection(super().create_connection(origin))
 
     async def close_idle(self, origin: httpcore2.Origin) -> None:
         for connection in self.connections:
@@ -211,67 +142,5 @@ class AsyncPool(httpcore2.AsyncConnectionPool):
                 await connection.aclose()
 
     async def aclose(self) -> None:
-        self.closed = True
+        keep_none(self)
         await super().aclose()
-
-
-def without_phrase(response: httpcore2.Response) -> httpcore2.Response:
-    """Drop the server's reason phrase, which httpx2 would log."""
-    extensions_of(response).pop("reason_phrase", None)
-    return response
-
-
-@contextmanager
-def remote_errors() -> Generator[None]:
-    """Raise the HTTP/2 library's errors about a response as errors of the server."""
-    try:
-        yield
-    except httpcore2.LocalProtocolError as error:
-        if not isinstance(error.__context__, ProtocolError):
-            raise
-        raise httpcore2.RemoteProtocolError from error
-    except (ProtocolError, ValueError) as error:
-        raise httpcore2.RemoteProtocolError from error
-
-
-class ReadingStream:
-    """The body of a response; `end` is called on closing, with true if it was read to its end."""
-
-    def __init__(self, stream: Iterable[bytes], end: Callable[[bool], None]) -> None:
-        self._stream = stream
-        self._end = end
-        self._whole = False
-
-    def __iter__(self) -> Iterator[bytes]:
-        with remote_errors():
-            yield from self._stream
-        self._whole = True
-
-    def close(self) -> None:
-        try:
-            getattr(self._stream, "close", int)()
-        finally:
-            self._end(self._whole)
-
-
-class AsyncReadingStream:
-    def __init__(
-        self, stream: AsyncIterable[bytes], end: Callable[[bool], Awaitable[None]]
-    ) -> None:
-        self._stream = stream
-        self._end = end
-        self._whole = False
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        with remote_errors():
-            async for chunk in self._stream:
-                yield chunk
-        self._whole = True
-
-    async def aclose(self) -> None:
-        with anyio.CancelScope(shield=True):
-            try:
-                if (close := getattr(self._stream, "aclose", None)) is not None:
-                    await close()
-            finally:
-                await self._end(self._whole)

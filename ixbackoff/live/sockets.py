@@ -20,7 +20,7 @@ import httpcore2
 
 from .._running.aborting import ABORT
 from .addresses import Allowed, checked
-from .internals import report_cuts
+from .httpinternals import report_cuts
 from .limits import Deadline
 
 PIECE = 16 * 1024  # bytes; one system call sends all of them or none

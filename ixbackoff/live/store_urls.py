@@ -85,8 +85,8 @@ def s3_store(
 
     Args:
         bucket: the name of the bucket.
-        endpoint: the `http://` or `https://` URL of the service; by default the one in the variable
-            `AWS_ENDPOINT_URL`, or else AWS.
+        endpoint: the `http://` or `https://` URL of the service; by default that in the variable
+            `AWS_ENDPOINT_URL_S3` or else `AWS_ENDPOINT_URL`, or else AWS.
         limits: the time-outs, in seconds.
 
     Raises:

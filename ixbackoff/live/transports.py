@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Collection, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from importlib.util import find_spec
 from threading import Lock
@@ -19,7 +18,7 @@ import httpx2
 from .._words.vocabulary import without_secrets
 from .addresses import AddressRefused, check_port
 from .gates import AsyncHostGate, HostGate
-from .internals import AsyncSender, Sender, lock_in_c
+from .httpinternals import AsyncSender, Sender, lock_in_c
 from .limits import Limits
 from .pools import AsyncPool, Pool
 from .sockets import AsyncBackend, TimedBackend
@@ -40,43 +39,26 @@ class Transport(httpx2.BaseTransport):
         self._lock = Lock()
         self._limits = limits
         self._proxies = getproxies()
-        self._gate = HostGate(limits.connections)
-        self._clients: list[httpx2.Client] = []
-
-    @contextmanager
-    def client(self) -> Generator[httpx2.Client]:
-        """Yield a client for this block alone, because a client keeps cookies."""
-        try:
-            client = self._clients.pop()
-        except IndexError:
-            timeout = timeout_of(self._limits)
-            client = httpx2.Client(transport=self, timeout=timeout, headers=HEADERS)
-        try:
-            yield client
-        finally:
-            client.cookies.clear()
-            self._clients.append(client)
+        self.gate = HostGate(limits.connections)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         pool = self._pool(route_of(request.url, self._proxies, self._limits))
-        return Sender(pool).handle_request(request)
+        return without_phrase(Sender(pool).handle_request(request))
 
     def _pool(self, route: Route) -> Pool:
         with self._lock:
             if route not in self._pools:
                 backend = TimedBackend(self._limits.addresses)
-                pool = Pool(self._gate, network_backend=backend, **settings_of(route))
+                pool = Pool(network_backend=backend, **settings_of(route))
                 lock_in_c(pool)
                 self._pools[route] = pool
             return self._pools[route]
 
     def retire(self, interrupted: Collection[int]) -> None:
-        self._clients.clear()
         for pool in [*self._pools.values()]:
             pool.retire(interrupted)
 
     def close(self) -> None:
-        self._clients.clear()  # break the reference cycle of clients and transport
         for pool in [*self._pools.values()]:  # another thread may add a pool meanwhile
             pool.close()
 
@@ -88,24 +70,28 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
         self._pools: dict[Route, AsyncPool] = {}
         self._limits = limits
         self._proxies = getproxies()
-        self._gate = AsyncHostGate(limits.connections)
+        self.gate = AsyncHostGate(limits.connections)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         pool = self._pool(route_of(request.url, self._proxies, self._limits))
-        return await AsyncSender(pool).handle_async_request(request)
+        return without_phrase(await AsyncSender(pool).handle_async_request(request))
 
     def _pool(self, route: Route) -> AsyncPool:
         if route not in self._pools:
             backend = AsyncBackend(self._limits.addresses)
-            self._pools[route] = AsyncPool(
-                self._gate, network_backend=backend, **settings_of(route)
-            )
+            self._pools[route] = AsyncPool(network_backend=backend, **settings_of(route))
         return self._pools[route]
 
     async def aclose(self) -> None:
         with anyio.CancelScope(shield=True):
             for pool in [*self._pools.values()]:
                 await pool.aclose()
+
+
+def without_phrase(response: httpx2.Response) -> httpx2.Response:
+    """Drop the server's reason phrase, which httpx2 would log."""
+    response.extensions.pop("reason_phrase", None)
+    return response
 
 
 class Route(NamedTuple):
@@ -140,7 +126,6 @@ def settings_of(route: Route) -> dict[str, Any]:
         "max_connections": None,
         "max_keepalive_connections": IDLE_MOST,
         "keepalive_expiry": IDLE,
-        "http2": True,
     }
 
 

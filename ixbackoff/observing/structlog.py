@@ -12,7 +12,7 @@ from .._words.extras import needed
 def structlog_observer(logger: Any = None) -> Observer:
     """Make an observer that logs warnings: of waits after failures, failed runs and breakers.
 
-    Each line has the name and the id of its run, so the lines of one run can be found.
+    Each line about a run has its name and its id, so the lines of one run can be found.
 
     >>> from ixbackoff.observing import observed, structlog_observer
     >>> with observed(structlog_observer()):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import nan
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from ..schedules.timings import Timing
-from .styles import headline, legend, line_style, plain, saved_figure
+from .panels import Graph, Panel, Picture, draw
+from .styles import line_style
 
 SCALES = {"linear": "linear", "logarithmic": "log"}
 RUNS = 100
@@ -61,61 +62,34 @@ def plot(
             f"plot({dict(schedules)!r}, wait_count={wait_count!r}): give a schedule, and 1 wait or "
             "more."
         )
-    curves = [Curve(label, timing, wait_count, seed) for label, timing in schedules.items()]
-    first = min(curve.run[0] for curve in curves)
-    last = max(curve.run[-1] for curve in curves)
+    runs = {name: sampled(timing, wait_count, seed) for name, timing in schedules.items()}
+    first = min(run[0][0] for run in runs.values())
+    last = max(run[0][-1] for run in runs.values())
+    text = f"How long the waits get: from {first:.3g} s to {last:.3g} s"
     files: list[Path] = []
-    for scale in SCALES:
-        with saved_figure(Path(folder), f"{name}-{scale}", (8.0, 5.0)) as (figure, saved):
-            axes = figure.add_subplot()
-            draw(axes, curves, scale)
-            headline(figure, f"How long the waits get: from {first:.3g} s to {last:.3g} s")
-            legend(figure, axes, columns=2)
-        files += saved
+    for name_of_scale, scale in SCALES.items():
+        lines = {
+            label.lstrip("_"): curve(number, some, scale)
+            for number, (label, some) in enumerate(runs.items())
+        }
+        panel = Panel("length of the wait after it, s", lines, x="try", scale=scale)
+        picture = Picture(text, [[panel]], (8.0, 5.0))
+        files += draw(picture, f"{name}-{name_of_scale}", Path(folder))
     return files
 
 
-class Curve:
-    """The waits of one run, and the range of those of a hundred runs."""
-
-    def __init__(self, label: str, timing: Timing, wait_count: int, seed: int) -> None:
-        self.label = label.lstrip("_")  # the legend would leave out a label that begins so
-        self.run = timing.preview(wait_count, seed=seed)
-        seeds = () if timing.deterministic else range(seed + 1, seed + RUNS)
-        runs = [self.run, *(timing.preview(wait_count, seed=other) for other in seeds)]
-        self.band = [(min(kth), max(kth)) for kth in zip(*runs, strict=True)]
-        self.spread = any(least < most for least, most in self.band)
+def sampled(timing: Timing, wait_count: int, seed: int) -> list[list[float]]:
+    """Return the waits of one run, and of a hundred if they are random."""
+    seeds = range(seed, seed + 1 if timing.deterministic else seed + RUNS)
+    return [timing.preview(wait_count, seed=seed) for seed in seeds]
 
 
-def draw(axes: Any, curves: Sequence[Curve], scale: str) -> None:
-    for number, curve in enumerate(curves, 1):
-        style = line_style(number - 1, colors=COLORS)
-        points = {k: wait for k, wait in enumerate(curve.run, 1) if drawable(wait, scale)}
-        named = {"label": curve.label, "gid": f"curve-{number}"}
-        axes.plot([*points], [*points.values()], **style, **named)
-        if curve.spread:
-            band = {
-                k: ends
-                for k, ends in enumerate(curve.band, 1)
-                if all(drawable(end, scale) for end in ends)
-            }
-            axes.fill_between(
-                list(band),
-                [least for least, _ in band.values()],
-                [most for _, most in band.values()],
-                color=style["color"],
-                alpha=0.2,
-                linewidth=0,
-                gid=f"band-{number}",
-                label=f"{curve.label}: range of {RUNS} runs",
-            )
-    axes.set_xlabel("try")
-    axes.set_ylabel("length of the wait after it, s")
-    axes.set_yscale(SCALES[scale])
-    plain(axes.yaxis)
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.grid(visible=True, alpha=0.3)
+def curve(number: int, runs: Sequence[Sequence[float]], scale: str) -> Graph:
+    """Return the line of the first run, and the band of all, as far as they can be drawn."""
 
+    def drawable(wait: float) -> float:
+        return wait if wait < HIGHEST and (wait > 0 or scale == "linear") else nan
 
-def drawable(wait: float, scale: str) -> bool:
-    return wait < HIGHEST and (wait > 0 or scale == "linear")
+    style = line_style(number, colors=COLORS) | {"gid": f"curve-{number + 1}"}
+    band = [(drawable(min(kth)), drawable(max(kth))) for kth in zip(*runs, strict=True)]
+    return Graph(range(1, len(band) + 1), [*map(drawable, runs[0])], style, band)

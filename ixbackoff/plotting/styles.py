@@ -16,6 +16,20 @@ COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#806000", "#56b4e9", "#00
 """Colors that nearly everybody can distinguish (Okabe and Ito), with a darker yellow."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "x")
+SAME_STYLE = """
+exponential; aloha; 1 layer; requests; Throttle(); Hedge(); bound
+fixed; 2 layers; Throttle(1.5); last client
+ethernet; budgets; budget, grpc; RetryBudget(10); 1 layer, grpc; answered in time; median
+as shipped; three waits; decorrelated; 4 layers, finagle; breaker, open 10 s
+breakers; breaker, open 2 s; breaker, 20 in 2 s; equal
+full; 100 breakers, open 2 s
+none; bare; ladders alone; no hedge; 4 layers; capacity"""
+THINGS = {
+    name: number
+    for number, names in enumerate(SAME_STYLE.strip().splitlines())
+    for name in names.split("; ")
+}
+"""The number of the style of each line by its name: it looks the same in all pictures."""
 MARKS = 12  # markers on a line that has a point each second
 DARK = """@media (prefers-color-scheme: dark) { text { fill: #e6edf3 }
    [style*="fill: #ffffff"] { fill: #131416 !important }
@@ -73,14 +87,3 @@ def saved_figure(
         figure.savefig(png)
         figure.savefig(svg, metadata={"Date": None})
         svg.write_bytes(svg.read_bytes().replace(b"</style>", f" {DARK}</style>".encode()))
-
-
-def legend(figure: Any, *axes: Any, columns: int = 4) -> None:
-    """Put the legend of all axes below the picture, where it covers nothing; each name once."""
-    named: dict[str, Any] = {}
-    for plot in axes:
-        for sign, label in zip(*plot.get_legend_handles_labels(), strict=True):
-            named.setdefault(label, sign)
-    if named:
-        how = {"loc": "outside lower center", "ncols": min(columns, len(named))}
-        figure.legend(named.values(), named.keys(), **how)

@@ -140,8 +140,8 @@ class Claim(Command[str]):
 class Swap(Command[bool]):
     """Make `copy` the current copy in the index, and end the claim to its key.
 
-    The former key becomes a doomed claim. The answer is `False`, and nothing changes, if the
-    current key is not `expected`, or if the claim does not exist or is doomed.
+    The former key becomes a doomed claim. If the current key is not `expected`, or the claim is
+    missing or doomed, nothing changes; the answer is `False`, but `True` if `copy` was current.
     """
 
     resource: Resource

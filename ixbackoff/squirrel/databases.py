@@ -18,7 +18,8 @@ TRANSIENT = (
     # classes of SQLSTATE: connection, rollback, resources, object in use, operator intervention
     *("08", "40", "53", "55", "57"),
     "23505",  # another process is making the same table
-    "OperationalError",  # the class of an error without a code: no connection
+    # classes of errors without a code: no connection
+    *("OperationalError", "ConnectionTimeout"),
 )
 REFUSED = "28P01"
 WORDS = {
@@ -35,6 +36,7 @@ WORDS = {
     "42703": "one of its tables has other columns, so give another database",
     "55P03": "another program has locked it",
     "57014": "another program has locked it, or it is too slow",
+    "ConnectionTimeout": "it does not answer",
     "ProgrammingError": "its URL has a part that the driver does not know",
     "OperationalError": "no connection, so look at the host, user and password in its URL",
 }
@@ -61,7 +63,7 @@ def replaced(kind: type[F], make: Callable[[F], Exception]) -> Generator[None]:
 
 
 class Database(Protocol):
-    """A database to which one thread writes."""
+    """A database that one thread uses at a time."""
 
     place: str  # its name, without secrets
     tables: str  # the statement that lists its tables
@@ -74,11 +76,7 @@ class Database(Protocol):
         """
         ...
 
-    def read(self, statement: str, values: Mapping[str, object], /) -> Sequence[Any] | None:
-        """Return the rows of a statement, in any thread; `None` if only the writer reads."""
-
-    def close(self) -> None:
-        """Close the database, in the writing thread."""
+    def close(self) -> None: ...
 
 
 def cause_of(error: BaseException | None) -> str:

@@ -55,11 +55,6 @@ class Display:
     def _overall_text(self) -> str:
         return "" if self._overall is None else self._overall(self._arrived)
 
-    def begin(self) -> None:
-        """Show the progress of all resources after a while; `close` has to follow."""
-        if self._screen is not None and self._overall_text():
-            self._screen.begin(LONG)
-
     def wait(self, what: object, delay: Delay | WaitBegan, rest: float | None = None) -> None:
         """Show a wait; `rest` are its remaining seconds, if another process began it."""
         self.over(what)
@@ -77,8 +72,8 @@ class Display:
             before = self._sizes.get(download.url, done)  # an earlier try may have fetched bytes
             self._arrived += max(0, done - before)
             self._sizes[download.url] = done
+            self._show_overall()
             if self._screen is None:
-                self._say_from_time_to_time()
                 return
             shown, now = without_secrets(download.url), monotonic()
             if now - self._begun.setdefault(shown, now) >= LONG:
@@ -88,9 +83,8 @@ class Display:
         """Remove the bar of a resource whose download has ended."""
         with self._safely():
             self._sizes.pop(getattr(what, "url", ""), None)
-            if self._screen is None:
-                self._say_from_time_to_time()
-            else:
+            self._show_overall()
+            if self._screen is not None:
                 self._begun.pop(str(what), None)
                 self._screen.remove(str(what))
 
@@ -99,10 +93,15 @@ class Display:
             with self._safely():
                 self._screen.close()
 
-    def _say_from_time_to_time(self) -> None:
-        if monotonic() - self._printed >= EVERY and (text := self._overall_text()):
+    def _show_overall(self) -> None:
+        """Show the line for all resources on a terminal, or print it from time to time."""
+        every = EVERY if self._screen is None else LONG
+        if monotonic() - self._printed >= every and (text := self._overall_text()):
             self._printed = monotonic()
-            self.say(text)
+            if self._screen is None:
+                self.say(text)
+            else:
+                self._screen.begin()
 
     def say(self, text: str) -> None:
         with self._safely():

@@ -18,11 +18,11 @@ from ..durable import Engine
 from ..durable.store import checked_database, file_of
 from ..durable.workerlocks import FileTaken
 from ..live import Connections
-from ..live.ownfolders import own_folder
+from ..live.safe_removal import own_folder
 from .commands import Resource
 from .databases import cause_of
 from .display import Display, log_shown
-from .fetched_seals import PREFIX
+from .durable_files import PREFIX
 from .fetching import FetchedFiles, made
 from .handling import Handlers, answering
 from .index import Index
@@ -110,7 +110,6 @@ def keep_durably(
         keep, stop = partial(line_of, runs.line), summary.stop
         jobs = Jobs(resources, name_of, keep, summary.take, stop, ending=0.0)
         try:
-            display.begin()
             jobs.run(options.jobs)
             for number, line in enumerate(runs.others(), jobs.read):
                 summary.take(number, line)
@@ -129,7 +128,7 @@ def opened_runs(
     workflow = workflow_for(f"{storage.name} {place_of(storage.index)}")
     home = storage.folder / f"{PREFIX}{digest(place)}"
     with Connections() as connections:
-        files = FetchedFiles(connections, display.progress, early=storage.in_folder)
+        files = FetchedFiles(connections, display.progress)
         places = Places(storage.store, storage.name, str(home))
         runs = Runs(workflow, places, options.schedule.base, options.within, files, display)
         handlers = Handlers(connections, storage.stores, files)

@@ -15,12 +15,12 @@ from uuid import uuid4
 from .._words.failures import NotReady
 from .._words.vocabulary import Download
 from ..live.connections import Connections
-from ..live.downloads import Arrival, Fetched
 from ..live.exchanges import Exchange, Progress
 from ..live.files import PartFile
 from ..live.http import OpenResponse, complete
 from ..live.limits import Deadline
-from ..live.ownfolders import own_folder
+from ..live.resumed_downloads import Arrival, Fetched
+from ..live.safe_removal import own_folder
 from .commands import Brought, Fetch, Resource
 
 FOLDER = ".squirrel-parts"
@@ -51,16 +51,12 @@ class FetchedFiles:
     folder.
     """
 
-    def __init__(
-        self, connections: Connections, progress: Progress | None = None, early: bool = False
-    ) -> None:
+    def __init__(self, connections: Connections, progress: Progress | None = None) -> None:
         self._connections = connections
         self._progress = progress
-        self._early = early  # whether the system writes a file to the disk while it grows
         self._lock = Lock()
         self._files: dict[tuple[str, str], FetchedFile] = {}
         self._responses: dict[str, OpenResponse] = {}
-        self._left = "", frozenset[str]()  # a folder, and the names in it at the first look
 
     def has(self, resource: Resource, folder: str) -> bool:
         """Return whether some bytes of a resource are in a file."""
@@ -68,10 +64,8 @@ class FetchedFiles:
 
     def _left_of(self, resource: Resource, folder: str) -> list[str]:
         """Return the files of a resource that earlier commands left in a folder."""
-        if self._left[0] != folder:
-            self._left = folder, frozenset(os.listdir(folder) if os.path.isdir(folder) else ())
         left = PartFile(os.path.join(folder, resource.name))
-        return [path for path in (left.part, left.note) if os.path.basename(path) in self._left[1]]
+        return [path for path in (left.part, left.note) if os.path.lexists(path)]
 
     def ask(self, resource: Resource) -> str | None:
         """Request a resource, and return its ETag; `fetch` in the same thread reads the body."""
@@ -138,20 +132,20 @@ class FetchedFiles:
         key = (folder, resource.name)
         file = self._files.get(key)
         if file is None:
-            file = open_file(folder, resource.name, self._early)
+            file = open_file(folder, resource.name)
             with self._lock:
                 self._files[key] = file
         return file
 
 
-def open_file(folder: str, name: str, early: bool = False) -> FetchedFile:
+def open_file(folder: str, name: str) -> FetchedFile:
     """Open the file that an earlier run left, or a private one if another process has it."""
     resumable = True
     for _ in range(TRIES):
         path = os.path.join(folder, name if resumable else f"{name}{PRIVATE}{uuid4().hex}")
         try:
             with own_folder(folder):
-                return FetchedFile(PartFile(path, early).__enter__(), resumable)
+                return FetchedFile(PartFile(path).__enter__(), resumable)
         except NotReady:  # another squirrel uses or removes the file
             resumable = False
         except FileNotFoundError:  # another squirrel has removed the folder, which was empty

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from typing import Any, Self, TypeVar
 from uuid import uuid4
 
 from .._words.commands import Interpreter
 from .._words.extras import INSTALL
 from .._words.failures import Transient
+from ..live.limits import Deadline, Limits
 from .commands import Claim, Copy, Doom, Forget, IndexEntry, Look, Resource, Swap
 from .databases import Database, DatabaseError, Execute, replaced
-from .groups import Groups, Work
 from .sqlite import SQLite
 
 A = TypeVar("A")
@@ -47,6 +47,8 @@ UPDATE = """UPDATE copies SET resource = :resource, etag = :etag, key = :key, si
     WHERE name = :name AND place = :place AND key = :kept RETURNING key"""
 DIGITS, FRESH = 8, 24
 """The number of a key's digits for the index and the place, and of its random digits."""
+LIMITS = Limits(total_timeout=30.0)  # of a command, if its program has no shorter limit
+CLOSING = 5.0  # seconds that `close` waits for the current command
 
 
 class IndexUnavailable(Transient):
@@ -60,8 +62,7 @@ class IndexBroken(Exception):
 class Index:
     """The copies and the claims, in the database that `url` names.
 
-    Threads share an index: one transaction does their concurrent commands, and answers each after
-    the commit.
+    Threads share an index: their transactions are done one after the other.
 
     Raises:
         ValueError: the URL does not name a database of these kinds.
@@ -73,7 +74,8 @@ class Index:
     def __init__(self, url: str | Path) -> None:
         self.database = opened(url)
         self.place = self.database.place  # without secrets
-        self._groups = Groups(self._perform, self.database.close, self._closed, splits)
+        self._turn = Lock()
+        self._closed = False
         try:
             self._mark = self._do(self._made, writes=False)
         except BaseException:
@@ -102,19 +104,19 @@ class Index:
         name, place = command.resource.name, command.place
         key = self._beginning(name, place) + uuid4().hex[:FRESH]
         claim = {"place": place, "key": key, "name": name, "doomed": False}
-        self._do(lambda execute: execute(CLAIM, claim), order=key)
+        self._do(lambda execute: execute(CLAIM, claim))
         return key
 
     def swap(self, command: Swap) -> bool:
-        return self._do(lambda execute: self._swapped(execute, command), order=command.copy.key)
+        return self._do(lambda execute: self._swapped(execute, command))
 
     def doom(self, command: Doom) -> bool:
         claim = {"place": command.place, "key": command.key}
-        return self._do(lambda execute: bool(execute(DOOM, claim)), order=command.key)
+        return self._do(lambda execute: bool(execute(DOOM, claim)))
 
     def forget(self, command: Forget) -> None:
         claim = {"place": command.place, "key": command.key}
-        self._do(lambda execute: execute(FORGET, claim), order=command.key)
+        self._do(lambda execute: execute(FORGET, claim))
 
     @property
     def interpreter(self) -> Interpreter[Look | Claim | Swap | Doom | Forget]:
@@ -127,8 +129,11 @@ class Index:
         )
 
     def close(self) -> None:
-        """Do the work that has arrived, and close the database."""
-        self._groups.close()
+        """Close the database, after the current command."""
+        self._closed = True
+        if self._turn.acquire(timeout=CLOSING):
+            self.database.close()
+            self._turn.release()
 
     def __enter__(self) -> Self:
         return self
@@ -158,7 +163,8 @@ class Index:
         Other indexes, which may use the same store, have other prefixes; and so has this index for
         the same store under another name. So an index removes only its own objects.
         """
-        return f"{name}/{beginning_in(place, self._mark)}"
+        digits = sha256(f"{self._mark} {place}".encode()).hexdigest()[:DIGITS]
+        return f"{name}/{digits}"
 
     def _swapped(self, execute: Execute, command: Swap) -> bool:
         """Swap in one transaction, which locks the claim first, so that no squirrel can doom it."""
@@ -178,43 +184,30 @@ class Index:
             execute(CLAIM, {**which, "key": kept, "doomed": True})
         return True
 
-    def _do(self, work: Callable[[Execute], A], writes: bool = True, order: str = "") -> A:
+    def _do(self, work: Callable[[Execute], A], writes: bool = True) -> A:
+        """Do work in a transaction, within the time of its program."""
+        deadline = Deadline(LIMITS)
+        if not self._turn.acquire(timeout=deadline.left):
+            raise self._unavailable("it did not answer in time")
         try:
-            return self._groups.do(work, writes, order)
-        except TimeoutError:
-            raise IndexUnavailable(
-                f"The index {self.place} is not available: it did not answer in time."
-            ) from None
+            if self._closed:
+                raise self._unavailable("it was closed")
+            transaction = self.database.transaction(writes, deadline.left)
+            with replaced(DatabaseError, self._failure), transaction as execute:
+                return work(execute)
+        finally:
+            self._turn.release()
 
     def _read(self, statement: str, values: Mapping[str, object]) -> Sequence[Any]:
-        self._groups.check_open()
-        with replaced(DatabaseError, self._failure):
-            rows = self.database.read(statement, values)
-        if rows is not None:
-            return rows
-        order = str(values["name"])
-        return self._do(lambda execute: execute(statement, values), writes=False, order=order)
+        return self._do(lambda execute: execute(statement, values), writes=False)
 
-    def _perform(self, group: Sequence[Work[Execute, Any]]) -> list[Any]:
-        """Do the work of a group in one transaction, within the shortest remaining time."""
-        writes, left = any(work.writes for work in group), min(work.left for work in group)
-        transaction = self.database.transaction(writes, left)
-        with replaced(DatabaseError, self._failure), transaction as execute:
-            return [work.function(execute) for work in group]
+    def _unavailable(self, reason: object) -> IndexUnavailable:
+        return IndexUnavailable(f"The index {self.place} is not available: {reason}.")
 
     def _failure(self, error: DatabaseError) -> Exception:
-        kind = IndexUnavailable if error.transient else IndexBroken
-        is_not = "is not available" if error.transient else "cannot be used"
-        return kind(f"The index {self.place} {is_not}: {error}.")
-
-    def _closed(self) -> IndexUnavailable:
-        return IndexUnavailable(f"The index {self.place} is not available: it was closed.")
-
-
-@lru_cache(maxsize=16)
-def beginning_in(place: str, mark: str) -> str:
-    """Return the digits after the name of the resource in the keys of an index."""
-    return sha256(f"{mark} {place}".encode()).hexdigest()[:DIGITS]
+        if error.transient:
+            return self._unavailable(error)
+        return IndexBroken(f"The index {self.place} cannot be used: {error}.")
 
 
 def opened(url: str | Path) -> Database:
@@ -232,7 +225,3 @@ def opened(url: str | Path) -> Database:
             "The index is named by a URL: sqlite:///file or "
             "postgresql+psycopg://user:password@host/database."
         ) from None
-
-
-def splits(failure: Exception) -> bool:
-    return not isinstance(failure, IndexUnavailable)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from threading import Event, Lock
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
-from weakref import WeakValueDictionary
 
 from .. import Delay, Exponential, Interpreter
 from .._limits.budgets import RetryBudget
@@ -26,7 +25,7 @@ from .pipeline import Kept, Places, Row, squirrel
 from .storage import Storage, opened_index, storage_of, store_checked
 from .summary import COPIED, HIT, Summary, SummaryLine
 
-MOST_ORIGINS = 4096  # the number of budgets that are kept without a job
+MOST_ORIGINS = 4096  # the number of budgets that are kept
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,6 @@ def keep_all(
     summary: Summary,
 ) -> None:
     try:
-        display.begin()
         with (
             log_shown(display),
             fetching_folder(storage.folder) as folder,
@@ -86,7 +84,7 @@ def keep_all(
             opened_index(storage.index, options.schedule, display) as index,
             Connections() as connections,
         ):
-            files = FetchedFiles(connections, display.progress, early=storage.in_folder)
+            files = FetchedFiles(connections, display.progress)
             places = Places(storage.store, storage.name, str(folder))
 
             def has(resource: Resource) -> bool:
@@ -150,20 +148,17 @@ def outcome(resource: Resource, keep: Callable[[], Kept]) -> SummaryLine:
 
 
 class OriginBudgets:
-    """The retry budgets of origins; all jobs share them, to spare an origin that fails."""
+    """The retry budgets of the newest origins; all jobs share them, to spare one that fails."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._used: WeakValueDictionary[str, RetryBudget] = WeakValueDictionary()
-        self._newest: dict[str, RetryBudget] = {}
+        self._of_origin = lru_cache(MOST_ORIGINS)(new_budget)
 
     def of(self, resource: Resource) -> RetryBudget:
-        """Return the budget of a resource's origin; it is kept for this job, and a while longer."""
         origin = urlsplit(resource.url).netloc.rpartition("@")[2].lower()
-        with self._lock:
-            budget = self._used.get(origin) or RetryBudget.botocore()
-            self._newest.pop(origin, None)
-            self._used[origin] = self._newest[origin] = budget
-            if len(self._newest) > MOST_ORIGINS:
-                del self._newest[next(iter(self._newest))]
-        return budget
+        with self._lock:  # or two jobs might each make one
+            return self._of_origin(origin)
+
+
+def new_budget(_origin: str) -> RetryBudget:
+    return RetryBudget.botocore()

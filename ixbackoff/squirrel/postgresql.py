@@ -53,9 +53,6 @@ class PostgreSQL:
 
             yield execute
 
-    def read(self, _statement: str, _values: Mapping[str, object], /) -> None:
-        """Return `None`: here only the writing thread reads."""
-
     def _connects(self, _dialect: Any, _record: Any, _words: Any, options: dict[str, Any]) -> None:
         """Limit the time for a new connection to the remaining seconds of the transaction."""
         if str(options["connect_timeout"]).isdecimal():

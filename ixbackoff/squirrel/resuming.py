@@ -27,7 +27,7 @@ from ..durable.store import CANCELLED
 from ..durable.summaries import entries_of, summary_of
 from .commands import Brought, Resource
 from .display import Display
-from .fetched_seals import FileGone, check_sealed, remove_run, seal, sweep
+from .durable_files import FileGone, check_sealed, remove_run, seal, sweep
 from .fetching import FetchedFiles
 from .keep_all import outcome
 from .pipeline import Kept, Places, Row, keep

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from threading import Timer
 
 from rich.console import Console, RenderableType
 from rich.progress import (
@@ -24,13 +23,13 @@ from .formatting import fitted, plain
 
 BAR, NUMBERS, PERCENT = 20, 28, 5
 """Columns of a bar, of the numbers beside it, and of a percentage."""
-WIDE = BAR + NUMBERS + 20  # the columns of a terminal that is wide enough for all three
+WIDE = BAR + NUMBERS + 20  # the columns of a terminal with room for a name beside bar and numbers
 
 
 class Screen:
     """The terminal of standard error; callers use it in one thread at a time.
 
-    The line for all downloads, the text of `overall`, stays while there are no bars if `stays`.
+    The line for all downloads is the text of `overall`; with `stays` it outlasts the last bar.
     """
 
     def __init__(self, overall: Callable[[], str], stays: bool) -> None:
@@ -39,14 +38,11 @@ class Screen:
         self._progress = Bars(self._console, overall, sys.stdout.isatty())
         self._stays = stays
         self._bars: dict[str, TaskID] = {}
-        self._timer: Timer | None = None
         self.is_terminal = self._console.is_terminal
 
-    def begin(self, seconds: float) -> None:
-        """Show the line for all downloads after some seconds; `close` has to follow."""
-        self._timer = Timer(seconds, self._progress.start)
-        self._timer.daemon = True
-        self._timer.start()
+    def begin(self) -> None:
+        """Show the line for all downloads; `close` has to follow."""
+        self._progress.start()
 
     def show(self, name: str, done: int, total: int | None) -> None:
         if name not in self._bars:
@@ -64,11 +60,6 @@ class Screen:
 
     def close(self) -> None:
         """Remove all bars and the line."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer.join()  # the timer may be starting the display
-        for name in list(self._bars):
-            self.remove(name)
         if self._progress.live.is_started:
             self._progress.stop()
 

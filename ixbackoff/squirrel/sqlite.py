@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from threading import Lock
-from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from .databases import DatabaseError, Execute, replaced
@@ -19,7 +17,6 @@ SHAPE = re.compile(r"sqlite(?:\+pysqlite)?://(?:/(?P<file>[^?]*))?(?:\?(?P<optio
 TIMEOUT = 1.0  # the seconds for which SQLite waits for the lock of another program
 WRITES = "PRAGMA synchronous=FULL"
 """With this and a write-ahead log, a commit survives a power cut."""
-READS = "PRAGMA query_only=TRUE"
 
 
 class SQLite:
@@ -35,20 +32,19 @@ class SQLite:
             self._timeout = float(options.pop("timeout", TIMEOUT))
             if options:
                 raise ValueError
-        self._writer: sqlite3.Connection | None = None
-        self._reader: sqlite3.Connection | None = None
-        self._reading = Lock()
+        self._connection: sqlite3.Connection | None = None
         self._ahead = False
 
     @contextmanager
-    def transaction(self, writes: bool, _left: float, /) -> Generator[Execute]:
+    def transaction(self, writes: bool, left: float, /) -> Generator[Execute]:
         with replaced(sqlite3.Error, DatabaseError):
-            if self._writer is None:
-                self._writer = self._opened(WRITES)
-                ((version,),) = self._writer.execute("PRAGMA schema_version")
+            if self._connection is None:
+                self._connection = self._opened()
+                ((version,),) = self._connection.execute("PRAGMA schema_version")
                 if version == 0:  # the database has no table
                     self._log_ahead()
-            execute = self._writer.execute
+            execute = self._connection.execute
+            execute(f"PRAGMA busy_timeout={round(1000 * max(0.0, min(self._timeout, left)))}")
             execute("BEGIN IMMEDIATE" if writes else "BEGIN")
             try:
                 yield lambda statement, values: execute(statement, values).fetchall()
@@ -56,45 +52,35 @@ class SQLite:
                 if not self._ahead:  # this transaction has shown that the file is an index
                     self._log_ahead()
             finally:
-                if self._writer.in_transaction:
+                if self._connection.in_transaction:
                     execute("ROLLBACK")
 
     def _log_ahead(self) -> None:
-        """Switch SQLite to a write-ahead log, so that readers do not wait for a writer.
+        """Switch SQLite to a write-ahead log, so that other squirrels read while one writes.
 
         This changes the file for good, so callers first check that the file is an index.
         """
-        assert self._writer is not None
+        assert self._connection is not None
         with suppress(sqlite3.OperationalError):  # locked: the next transaction tries again
-            self._writer.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA journal_mode=WAL")
             self._ahead = True
 
-    def read(self, statement: str, values: Mapping[str, object], /) -> list[Any] | None:
-        if self.place == IN_MEMORY:
-            return None
-        with replaced(sqlite3.Error, DatabaseError), self._reading:
-            if self._reader is None:
-                self._reader = self._opened(READS)
-            return self._reader.execute(statement, values).fetchall()
-
-    def _opened(self, pragma: str) -> sqlite3.Connection:
+    def _opened(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self.place, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )
         # any text, also that of a damaged database
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
-            connection.execute(pragma)
+            connection.execute(WRITES)
         except BaseException:
             connection.close()
             raise
         return connection
 
     def close(self) -> None:
-        with self._reading:
-            for connection in (self._writer, self._reader):
-                if connection is not None:
-                    connection.close()
+        if self._connection is not None:
+            self._connection.close()
 
 
 def path_of(url: str | Path) -> str:

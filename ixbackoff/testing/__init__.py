@@ -5,7 +5,7 @@ from .._words.arguments import explain_arguments
 from .scripts import Answers, Unscripted, always, answers, by_command, computed, takes
 from .switches import NoWaits, SingleTry, no_waits, single_try
 from .virtual import Virtual, VirtualAsync, waited
-from .worlds import Worlds
+from .virtual_fixture import Worlds
 
 __all__ = [
     "Answers",

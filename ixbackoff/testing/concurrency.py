@@ -28,8 +28,8 @@ class Clock(Protocol):
 def interleaved(together: Together, world: Clock) -> Generator[Command[Any], Any, Any]:
     """Issue the commands of all branches, in the order of virtual time.
 
-    The branches that have to end before the others are ended, and the answers to their commands are
-    dropped.
+    Once the result is certain, the branches that still run are aborted, and the answers to their
+    commands are dropped.
     """
     rules, with_events = Rules(together), events_of_parts()
     running: dict[int, tuple[Stream, Context]] = {}  # each stream has its own time limits

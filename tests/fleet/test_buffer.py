@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random import Random
-from statistics import mean
+from statistics import mean, median
 
 import pytest
 
@@ -128,7 +128,19 @@ def test_producers_slow_the_consumer_as_in_the_paper() -> None:
 def test_collisions_fall_from_kind_to_kind() -> None:
     for seed in range(3):
         fixed, aloha, ethernet = buffered([50], seed=seed)
-        assert fixed.collisions > 1.5 * aloha.collisions > 15 * ethernet.collisions > 0
+        assert fixed.collisions > 1.5 * aloha.collisions > 15 * ethernet.collisions
+
+
+COLLISIONS = {"fixed": 358, "aloha": 232, "ethernet": 5}
+"""With 50 producers, in the paper; of Ethernet there are at most so many."""
+
+
+def test_collisions_are_within_a_factor_of_two_of_the_paper() -> None:
+    runs = [buffered([50], seed=seed) for seed in range(8)]
+    for kinds in zip(*runs, strict=True):
+        published, here = COLLISIONS[kinds[0].kind], median(one.collisions for one in kinds)
+        assert here <= 2 * published
+        assert here >= published / 2 or kinds[0].kind == "ethernet"
 
 
 def test_a_quick_disk_is_not_held_up() -> None:
@@ -137,7 +149,7 @@ def test_a_quick_disk_is_not_held_up() -> None:
     assert fixed.megabytes == pytest.approx(200, rel=0.02)
 
 
-@pytest.mark.parametrize(("free", "waits"), [(2.0, []), (1.99, [1.0])])
+@pytest.mark.parametrize(("free", "waits"), [(2.5, []), (2.49, [1.0])])
 def test_the_ethernet_producer_gives_way_for_what_others_write(
     free: float, waits: list[float]
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
@@ -16,6 +17,7 @@ from ixbackoff.fleet.experiments.contention import (
     contention,
     update,
 )
+from ixbackoff.fleet.experiments.experiment import aligned
 from ixbackoff.fleet.fleet_command import main as fleet
 from ixbackoff.fleet.services.row import Moved, Read, Row, Write
 
@@ -33,7 +35,14 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def hundred() -> dict[str, Contention]:
-    return {one.name: one for one in contention([100], seeds=20, seed=1000)}
+    runs = [contention([100], seed=seed) for seed in range(1000, 1020)]
+    return {
+        one.name: one._replace(
+            calls=fmean(run[number].calls for run in runs),
+            seconds=fmean(run[number].seconds for run in runs),
+        )
+        for number, one in enumerate(runs[0])
+    }
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -64,7 +73,7 @@ def test_the_first_wait_is_that_of_one_doubling() -> None:
 
 
 def test_one_client_reads_and_writes_once() -> None:
-    for one in contention([1], seeds=3, jobs=1, row=Row(latency=0.01, deviation=0.0)):
+    for one in contention([1], row=Row(latency=0.01, deviation=0.0)):
         assert one.calls == 1
         assert one.seconds == pytest.approx(0.04)
 
@@ -118,20 +127,15 @@ def test_a_write_of_an_older_version_is_refused_and_does_no_harm() -> None:
 
 
 def test_the_same_seed_gives_the_same_table() -> None:
-    assert contention([5], seeds=2, jobs=1, seed=3) == contention([5], seeds=2, jobs=1, seed=3)
-    assert contention([5], seeds=2, jobs=1, seed=3) != contention([5], seeds=2, jobs=1, seed=4)
+    assert contention([5], seed=3) == contention([5], seed=3) != contention([5], seed=4)
 
 
-def test_the_means_are_those_of_the_single_seeds() -> None:
-    both = contention([5], seeds=2, jobs=1, seed=3)
-    first, second = contention([5], seeds=1, seed=3), contention([5], seeds=1, seed=4)
-    for mean, one, other in zip(both, first, second, strict=True):
-        assert mean.calls == (one.calls + other.calls) / 2
-
-
-def test_no_seeds_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"seeds=.*: give a number of seeds, 1 or more"):
-        contention([5], seeds=0)
+def test_the_means_are_those_of_the_single_seeds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fleet(["contention", "--clients", "5", "--seeds", "2", "--seed", "3"]) == 0
+    pairs = zip(contention([5], seed=3), contention([5], seed=4), strict=True)
+    lines = capsys.readouterr().out.splitlines()[2:]
+    for line, (one, other) in zip(lines, pairs, strict=True):
+        assert line.split()[1] == f"{(one.calls + other.calls) / 2:.0f}"
 
 
 def test_the_page_says_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -156,7 +160,7 @@ def test_it_is_a_command_that_draws(capsys: pytest.CaptureFixture[str], tmp_path
     words = ["contention", "--clients", "2", "--seeds", "1", "--picture", f"{tmp_path}/new"]
     assert fleet(words) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[:-2] == EXPERIMENT.table(contention([2], seeds=1)).splitlines()
+    assert out[:-2] == aligned(EXPERIMENT.rows(contention([2]))).splitlines()
     files = [Path(line) for line in out[-2:]]
     assert [file.name for file in files] == ["contention.png", "contention.svg"]
     assert all(file.stat().st_size > 5000 for file in files)

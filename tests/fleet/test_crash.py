@@ -137,7 +137,7 @@ def test_what_takes_too_long_while_it_is_stopped_is_that_of_the_clients(
 
 
 def test_the_same_seed_gives_the_same_crash() -> None:
-    some = [crash(5, backlogs=[3], clients=40, watch=5, seed=seed) for seed in (1, 1, 2)]
+    some = [crash(5, backlog=[3], clients=40, watch=5, seed=seed) for seed in (1, 1, 2)]
     assert some[0] == some[1] != some[2]
 
 

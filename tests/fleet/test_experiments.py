@@ -6,14 +6,25 @@ import ast
 import re
 from collections.abc import Iterator
 from importlib import import_module
+from operator import le
 from pathlib import Path
+from statistics import fmean, median
 from unittest.mock import patch
 
 import pytest
 
 import ixbackoff
 import ixbackoff.fleet.experiments
-from ixbackoff.fleet.experiments.experiment import Experiment, aligned, load
+from ixbackoff.fleet.drawing import Panel, Picture, by_second, summary
+from ixbackoff.fleet.experiments.experiment import (
+    Cells,
+    Experiment,
+    Shown,
+    aligned,
+    averaged,
+    load,
+    text,
+)
 from ixbackoff.fleet.fleet_command import EXPERIMENTS
 from ixbackoff.fleet.fleet_command import main as fleet
 
@@ -105,23 +116,76 @@ def test_with_many_seeds_it_prints_how_its_numbers_vary(
     words = [name, *MORE[name], "--seeds", "3", "--seed", "1", "--jobs", "1"]
     assert fleet(words) == 0
     out = capsys.readouterr().out
-    head, *lines = out.splitlines()
-    assert head.split() == ["3", "seeds", "least", "median", "most"]
-    assert lines
-    for line in lines:
-        assert re.search(r"( +(\d+(\.\d)?|never)){3}$| [0-3] of 3$", line), line
-    assert {len(line) for line in lines} == {len(head)}
+    heads = [
+        f"3 seeds, {what} of each number:" for what in ("the least", "the median", "the greatest")
+    ]
+    assert [line for line in out.splitlines() if line.startswith("3 seeds")] == heads
+    least, middle, greatest = (
+        [float(word) for word in re.findall(r"(?<= )(?:inf|\d+(?:\.\d+)?)(?!\S)", part)]
+        for part in re.split(r"3 seeds.*", re.sub(r"after \d+ s", "", out.replace(" - ", " inf ")))[
+            1:
+        ]
+    )
+    assert len(least) == len(middle) == len(greatest) > 1
+    assert all(map(le, least, middle))
+    assert all(map(le, middle, greatest))
+    assert least != greatest or name == "blackhole"
     if name in WORDS:
         assert fleet([*words, "--picture", f"{tmp_path}"]) == 0
         assert capsys.readouterr().out.startswith(out)
-        assert (tmp_path / f"{name}.svg").exists()
+        assert "(median of 3 seeds)" in (tmp_path / f"{name}.svg").read_text()
 
 
 @pytest.mark.parametrize("name", sorted({*EXPERIMENTS} - {*MORE}))
 def test_the_others_have_all_seeds_in_their_table(name: str) -> None:
     experiment = load(EXPERIMENTS[name][0])
-    assert experiment.numbers is None
-    assert experiment.seeds > 1
+    assert experiment.average is not None
+    assert experiment.seeds > 1 or name == "metastable"
+
+
+def test_a_table_of_many_seeds_has_averages_and_counts() -> None:
+    tables: list[list[Cells]] = [
+        [{"waits": "full", "calls": Shown(calls), "rate": rate, "back": rate > 2, "end": end}]
+        for calls, rate, end in ((10, 1.0, "up"), (20, 2.5, "down"), (60, 4.0, "down"))
+    ]
+    assert text(averaged([[{"queue": 128}]] * 2, fmean)[0]["queue"]) == "128"
+    assert averaged(tables, fmean) == [
+        {
+            "waits": "full",
+            "calls": Shown(30),
+            "rate": 2.5,
+            "back": "2 of 3",
+            "end": "down, 2 of 3",
+        }
+    ]
+
+
+def test_rows_of_one_name_are_one_row_and_columns_of_one_group_are_together() -> None:
+    def row(one: tuple[str, int]) -> Cells:
+        return {"n": 5, f"files | {one[0]}": one[1], f"MB | {one[0]}": 0}
+
+    experiment = Experiment(list[tuple[str, int]], row, lambda _: Picture("", []))
+    rows = experiment.rows([("fixed", 1), ("aloha", 2)])
+    assert aligned(rows).splitlines()[1:] == [
+        "n  fixed  aloha  fixed  aloha",
+        "5      1      2      0      0",
+    ]
+
+
+def test_a_picture_of_one_seed_says_which_and_of_many_has_their_medians() -> None:
+    pictures = [
+        Picture(
+            "Calls",
+            [[Panel("calls", by_second({"full": [calls, 5]}), title=f"calls: {calls > 1}")]],
+        )
+        for calls in (1, 2, 9)
+    ]
+    assert summary(pictures[:1], (7,), median).headline == "Calls (seed 7)"
+    drawn = summary(pictures, (0, 1, 2), median)
+    assert drawn.headline == "Calls (median of 3 seeds)"
+    [[panel]] = drawn.panels
+    assert panel.title == "calls"  # what they agree in
+    assert (panel.lines["full"].y, panel.lines["full"].band) == ([2, 5], [(1, 9), (5, 5)])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ import pytest
 from benchmarks.storm import client, scenario, server
 from benchmarks.storm.client import Clients
 from benchmarks.storm.descriptors import connections
+from ixbackoff.fleet.experiments.crash import Get
 
 SHORT = ["--port=0", "--steady=1", "--outage=1", "--watch=2", "--clients=60", "--think=0.5"]
 TIME = r"^\w{3} \d\d \d\d:\d\d:\d\d\.\d{3}"
@@ -151,7 +152,8 @@ async def counted(at: int, words: object, seconds: float) -> client.Counts:
 
 def test_short_storms_come_to_their_verdicts_and_leave_nobody() -> None:
     slow = ["--limit=0", "--factor=2", "--timeout=0.3", "--clients=200"]
-    with started("run", *SHORT, "--verbose") as mild, started("run", *SHORT, *slow) as hard:
+    quiet = [*SHORT, "--most-lag=60"]
+    with started("run", *quiet, "--verbose") as mild, started("run", *quiet, *slow) as hard:
         numbers = [int(line(one, r"server: process (\d+)")[1]) for one in (mild, hard)]
         said = [one.communicate(timeout=20) for one in (mild, hard)]
         assert (mild.returncode, hard.returncode) == (0, 0)
@@ -164,6 +166,39 @@ def test_short_storms_come_to_their_verdicts_and_leave_nobody() -> None:
     assert "concurrency:  " in said[0][0]
     assert said[1][0].endswith("verdict: it does not recover\n")
     assert all(map(gone, numbers))
+
+
+def test_a_loop_that_lags_gives_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ask = Clients.ask
+
+    async def blocking(clients: Clients, command: Get) -> None:
+        time.sleep(0.15)
+        await ask(clients, command)
+
+    monkeypatch.setattr(Clients, "ask", blocking)
+    assert scenario.main(SHORT) == 0
+    *_, lag, verdict = capsys.readouterr().out.splitlines()
+    found = re.fullmatch(r"lag of the clients' event loop: (\d+) ms at the 99th percentile", lag)
+    assert found is not None
+    assert int(found[1]) > 100
+    assert verdict == "verdict: none, this machine is too loaded to judge"
+
+
+@pytest.mark.parametrize(("flag", "held"), [((), 100), (("--int64",), 54)])
+def test_a_delay_that_overflows_holds_the_server(flag: tuple[str, ...], held: int) -> None:
+    """55 requests would take more than 292 years each: one of them ends at once."""
+    steep = ["--port=0", "--seconds=20", "--limit=0", "--factor=1000"]
+    with started("server", *steep, *flag) as process:
+        at = port(process)
+        with ExitStack() as connections:
+            for _ in range(100):
+                connection = socket.create_connection(("127.0.0.1", at), timeout=5)
+                connections.enter_context(connection).sendall(b"GET /api HTTP/1.1\r\n\r\n")
+            line(process, rf"concurrency: +{held},")
+            line(process, rf"concurrency: +{held},")
+        process.kill()
 
 
 def test_a_port_in_use_is_one_line() -> None:

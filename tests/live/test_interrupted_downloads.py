@@ -18,7 +18,7 @@ from ixbackoff import N0, Download, at
 from ixbackoff.live import Connections, Limits, live
 from ixbackoff.live.files import OPEN, PartFile
 from ixbackoff.live.gates import HostGate
-from ixbackoff.live.pools import Exclusive, Pool, ReadingStream
+from ixbackoff.live.pools import Pool, WatchedConnection
 from ixbackoff.testing.web import Document, Origin
 
 from ..support.ways.live import open_descriptors
@@ -41,8 +41,7 @@ MOMENTS: list[tuple[type, str]] = [
     (HostGate, "enter"),
     (HostGate, "leave"),
     (Pool, "handle_request"),
-    (Exclusive, "handle_request"),
-    (ReadingStream, "close"),
+    (WatchedConnection, "handle_request"),
     (httpx2.Response, "close"),
     (httpcore2.ConnectionPool, "_assign_requests_to_connections"),
 ]

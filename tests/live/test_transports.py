@@ -49,7 +49,7 @@ def test_an_exchange_may_go_another_way_while_they_are_closed(
     with (
         Origin({"/a": b"acorn"}) as origin,
         Connections() as connections,
-        connections.opened().client() as client,
+        httpx2.Client(transport=connections.opened()) as client,
         used(Deadline(Limits())),
         monkeypatch.context() as patch,
     ):
@@ -83,7 +83,7 @@ def test_an_exchange_that_ends_after_its_pool_was_closed_leaves_no_connection() 
     with (
         Origin({"/a": b"acorn"}) as origin,
         Connections() as connections,
-        connections.opened().client() as client,
+        httpx2.Client(transport=connections.opened()) as client,
         used(Deadline(Limits())),
     ):
         client.get(f"{origin.url}/a")

@@ -10,7 +10,7 @@ import pytest
 
 from ixbackoff import NotReady
 from ixbackoff.live import Connections
-from ixbackoff.live.downloads import OVERLAP
+from ixbackoff.live.resumed_downloads import OVERLAP
 from ixbackoff.squirrel.commands import Brought, Fetch, ListObjects, Resource, Stored
 from ixbackoff.squirrel.display import Display
 from ixbackoff.squirrel.fetching import FetchedFiles

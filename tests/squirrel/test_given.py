@@ -12,8 +12,8 @@ import pytest
 
 from ixbackoff import NotReady
 from ixbackoff.live import files
-from ixbackoff.live.downloads import OVERLAP
 from ixbackoff.live.files import PartFile
+from ixbackoff.live.resumed_downloads import OVERLAP
 from ixbackoff.squirrel.commands import Brought, Fetch, Resource, Swap
 from ixbackoff.squirrel.fetching import FOLDER, FetchedFiles
 from ixbackoff.squirrel.index import Index

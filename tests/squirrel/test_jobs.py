@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import json
 import os
@@ -11,16 +10,15 @@ import subprocess
 import sys
 import threading
 import time
-import weakref
 from collections.abc import Iterator
 from itertools import repeat
 from pathlib import Path
 
 import pytest
 
-from ixbackoff import NotReady, RetryBudget
+from ixbackoff import N0, DeadlineExceeded, RetryBudget, at
+from ixbackoff.live import live
 from ixbackoff.squirrel.commands import Claim, Copy, Look, Resource, Swap
-from ixbackoff.squirrel.groups import Groups
 from ixbackoff.squirrel.index import Index, IndexUnavailable
 from ixbackoff.squirrel.jobs import Jobs
 from ixbackoff.squirrel.keep_all import MOST_ORIGINS, OriginBudgets
@@ -312,33 +310,42 @@ def test_memory_does_not_grow_with_the_size_of_a_resource(tmp_path: Path) -> Non
     assert peaks[1] - peaks[0] < 4_000, f"{peaks} kB"
 
 
-def test_what_is_asked_at_the_same_time_is_one_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    groups: list[int] = []
-    slow = Index._perform
-
-    def counted(self: Index, group: object) -> list[object]:
-        groups.append(len(list(group)))  # type: ignore[call-overload]
-        time.sleep(0.02)
-        return slow(self, group)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Index, "_perform", counted)
+def test_threads_share_an_index(tmp_path: Path) -> None:
+    kept: list[Copy | None] = []
     with Index(f"sqlite:///{tmp_path / 'index.sqlite'}") as index:
 
         def work(number: int) -> None:
             nuts = Resource(f"http://localhost/{number}")
             key = index.claim(Claim(nuts, "den"))
             assert index.swap(Swap(nuts, "den", None, Copy(key, "v1", 5)))
-            assert index.look(Look(nuts, "den")).copy == Copy(key, "v1", 5)
+            kept.append(index.look(Look(nuts, "den")).copy)
 
         threads = [threading.Thread(target=work, args=(number,)) for number in range(20)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    assert sum(groups) == 41
-    assert len(groups) < 20
+    assert len({copy.key for copy in kept if copy is not None}) == 20
+
+
+def test_a_command_waits_for_another_one_no_longer_than_its_program(tmp_path: Path) -> None:
+    nuts = Resource("http://localhost/nuts")
+    with Index(f"sqlite:///{tmp_path / 'index.sqlite'}") as index:
+        begun, done = threading.Event(), threading.Event()
+
+        def work(_: object) -> None:
+            begun.set()
+            done.wait(10)
+
+        other = threading.Thread(target=index._do, args=(work,))
+        other.start()
+        begun.wait(10)
+        with pytest.raises(DeadlineExceeded) as caught:
+            at(N0).do(Look(nuts, "den")).run(index.interpreter | live(), within=0.2)
+        done.set()
+        other.join()
+        assert "it did not answer in time" in str(caught.value.__cause__)
+        assert index.look(Look(nuts, "den")).copy is None
 
 
 def test_a_failure_reaches_each_that_asked_and_after_the_end_nobody_hangs(tmp_path: Path) -> None:
@@ -362,25 +369,6 @@ def test_a_failure_reaches_each_that_asked_and_after_the_end_nobody_hangs(tmp_pa
         index.look(Look(Resource("http://localhost/1"), "den"))
 
 
-def test_a_failure_of_a_group_goes_with_its_caller() -> None:
-    """It is in no cycle with a frame of its traceback, which would wait for the collector."""
-
-    def broken(_: object) -> list[object]:
-        raise NotReady
-
-    groups = Groups[None](broken, lambda: None, NotReady, lambda _: False)
-    failures: list[weakref.ref[NotReady]] = []
-    gc.disable()
-    try:
-        groups.do(lambda _: None, writes=True)
-    except NotReady as failure:
-        failures.append(weakref.ref(failure))
-    finally:
-        gc.enable()
-        groups.close()
-    assert [failure() for failure in failures] == [None]
-
-
 def test_a_store_in_memory_with_an_index_that_lasts_is_refused(squirrel: Squirrel) -> None:
     words = ["--store", "memory://", "--index", f"sqlite:///{squirrel.folder}/index.sqlite"]
     ran = squirrel.run("http://127.0.0.1:1/nuts", *words)
@@ -397,9 +385,7 @@ def spent(budget: RetryBudget) -> RetryBudget:
 def test_budgets_of_many_failed_origins_are_bounded() -> None:
     budgets = OriginBudgets()
     full, left = RetryBudget.botocore().left, spent(RetryBudget.botocore()).left
-    used = budgets.of(Resource("http://used/a"))
     for number in range(MOST_ORIGINS + 1):
         spent(budgets.of(Resource(f"http://h{number}/a")))
-    assert budgets.of(Resource("http://used/b")) is used
     assert budgets.of(Resource(f"http://h{MOST_ORIGINS}/b")).left == left
     assert budgets.of(Resource("http://h0/b")).left == full

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from ixbackoff.live.ownfolders import check_own
+from ixbackoff.live.safe_removal import check_own
 from ixbackoff.squirrel.commands import Resource
+from ixbackoff.squirrel.durable_files import PREFIX, SEAL, FileGone, check_sealed, seal
 from ixbackoff.squirrel.durably import database_of, place_of
-from ixbackoff.squirrel.fetched_seals import PREFIX, SEAL, FileGone, check_sealed, seal
 from ixbackoff.squirrel.fetching import FOLDER
 from ixbackoff.squirrel.resuming import digest, id_of, workflow_for
 from ixbackoff.testing.web import Origin

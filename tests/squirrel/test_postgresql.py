@@ -81,6 +81,8 @@ def test_a_server_that_says_nothing_is_not_waited_for_without_end() -> None:
         with pytest.raises(DeadlineExceeded):
             at(N0).do(call(Index, url)).run(live(), within=1)
         assert monotonic() - begin < 4
+        with pytest.raises(IndexUnavailable, match="it does not answer"):
+            Index(f"{url}?connect_timeout=2")
 
 
 def test_a_wrong_password_is_tried_once(

@@ -3,7 +3,7 @@
 HIDE = """
 import builtins, os, signal, sys
 import anyio, httpcore2, httpx2, obstore.store, portalocker, trio  # the others' systems are theirs
-import anyio._backends._asyncio, anyio._backends._trio, h2, asyncio
+import anyio._backends._asyncio, anyio._backends._trio, asyncio
 
 lacking = {"fcntl", "pwd", "grp", "resource", "termios", "posix", "tty", "pty", "syslog"}
 load = builtins.__import__

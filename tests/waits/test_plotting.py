@@ -129,7 +129,7 @@ def test_any_schedules_are_drawn_also_those_of_ones_own(tmp_path: Path) -> None:
 
 def band(svg: Path, number: int) -> Points:
     """Read the corners of the band around a curve, as far as it is in the picture."""
-    for text in svg.read_text().split(f'id="band-{number}"')[1:]:
+    for text in svg.read_text().split(f'id="curve-{number}-band"')[1:]:
         [corners] = re.findall(r' d="([^"]+)"', text.split("</defs>")[0])
         [down] = re.findall(r' y="(\S+)"', text.split("</g>")[0])
         found = re.findall(r"[ML] (\S+) (\S+)", corners)

@@ -93,8 +93,8 @@ def head_of(plain: Sequence[str], here: int) -> tuple[re.Match[str] | None, int]
 def unwrapped(plain: Sequence[str], begun: int, message: str) -> tuple[str, int, bool]:
     """Join a message that mypy may have wrapped over several lines.
 
-    Return the message, the number of the first line after the message and the source line that mypy
-    prints below it, and whether the message was wrapped.
+    Return the message; the number of the line after it, and after the source line if mypy prints
+    that below; and whether the message was wrapped.
     """
     end, text = begun, message
     while not CODE.fullmatch(text) and end < min(begun + LONGEST, len(plain)):

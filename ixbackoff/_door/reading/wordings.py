@@ -12,10 +12,10 @@ class Parsed(NamedTuple):
 
     kind: str  # the kind of the error, as in `WORDINGS`
     method: str  # the function, method or operator
-    owner: str  # the class of the method
+    owner: str  # the class of the method, or the class that the message names
     got: str  # the type, or the name, that the checker found
     wanted: str  # the type that the checker expected
-    argument: str  # the name of an argument
+    argument: str  # the name of an argument or of an attribute
 
 
 def pattern_of(text: str, quote: str) -> re.Pattern[str]:

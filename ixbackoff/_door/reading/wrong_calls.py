@@ -1,4 +1,4 @@
-"""Explanations by the signatures of public functions, as mistakes in a run get them."""
+"""Explanations of wrong calls by the signatures of functions, the same as of errors at run time."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def public(name: str, source: Source) -> Iterator[Any]:
 
 
 def methods(name: str, root: str) -> Iterator[Any]:
-    """Yield the methods of a name; of a class that begins the chain, its own first."""
+    """Yield the method of a name, if any; the class that begins the chain is searched first."""
     library = import_module("ixbackoff")
     for kind in sorted(WITH_METHODS, key=lambda kind: kind != root):
         method = getattr(getattr(library, kind), name, None)

@@ -1,24 +1,26 @@
-"""The black hole of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003)."""
+"""The black hole of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003).
+
+The number of files that readers fetch from three servers, one of which never answers. Readers wait
+for ever (fixed), wait for a minute (aloha), or first fetch one byte (ethernet).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Annotated, NamedTuple
 
 from ixbackoff import Do, Now, attempt, do, first_of
 from ixbackoff.fleet import Outcome, SingleThreaded
 from ixbackoff.fleet.services.single import FetchFile, Probe
 
-from ..._argument_parser import Flag, whole
+from ..._argument_parser import whole
 from ..drawing import Panel, Picture, by_second
-from ..reports import Numbers
 from .ethernet import ClientKind, kinds
-from .experiment import Cells, Experiment, row_by_row
+from .experiment import Cells, Experiment
 
-READERS = 3
 SERVERS = 3
-SECONDS = 900
 
 
 @attempt
@@ -44,9 +46,9 @@ class FilesRead(NamedTuple):
 
 
 def black_hole(
-    seconds: float = SECONDS,
+    seconds: Annotated[float, whole(1, 86_400), "the length of a simulation", "SECONDS"] = 900,
     *,
-    readers: int = READERS,
+    readers: Annotated[int, whole(1, 1000), "the number of readers"] = 3,
     servers: SingleThreaded | None = None,
     seed: int = 0,
 ) -> list[FilesRead]:
@@ -55,8 +57,7 @@ def black_hole(
     results: list[FilesRead] = []
     for kind, clients in KINDS.items():
         outcome = clients.simulated(services, readers, seconds, seed)
-        reads = outcome.total(lambda second: second.well)
-        late = outcome.total(lambda second: second.late)
+        reads, late = (outcome.total(of) for of in (attrgetter("well"), attrgetter("late")))
         results.append(FilesRead(kind, int(reads), int(late), outcome))
     return results
 
@@ -67,28 +68,11 @@ def row(result: FilesRead) -> Cells:
 
 def picture(results: Sequence[FilesRead]) -> Picture:
     reads = {
-        f"{kind}: {files} files": [*accumulate(second.well for second in outcome.seconds)]
-        for kind, files, _, outcome in results
+        result.kind: [*accumulate(second.well for second in result.outcome.seconds)]
+        for result in results
     }
-    best = max(results, key=lambda result: result.reads)
-    headline = f"One of three servers never answers: {best.kind} reads most files"
-    return Picture(headline, [[Panel("files that were read", by_second(reads))]])
+    headline = "One of three servers never answers: who looks first reads most files"
+    return Picture(headline, [[Panel("files that were read", by_second(reads))]], (10.0, 4.5))
 
 
-def numbers(result: FilesRead) -> tuple[str, Numbers]:
-    return f"{result.kind:8}", {"files": result.reads, "abandoned": result.abandoned}
-
-
-EXPERIMENT = Experiment(
-    'The black hole of "The Ethernet Approach to Grid Computing": the number of files that readers '
-    "fetch from three servers, one of which never answers. Readers wait for ever (fixed), wait for "
-    "a minute (aloha), or first fetch one byte (ethernet).",
-    black_hole,
-    [
-        Flag("seconds", SECONDS, whole(1, 86_400), "the length of a simulation", "SECONDS"),
-        Flag("readers", READERS, whole(1, 1000), "the number of readers"),
-    ],
-    row_by_row(row),
-    picture,
-    numbers,
-)
+EXPERIMENT = Experiment(black_hole, row, picture)

@@ -1,23 +1,23 @@
-"""The disk buffer of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003)."""
+"""The disk buffer of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003).
+
+How much is consumed, and how often a write finds the disk full. Producers retry immediately
+(fixed), with exponential waits (aloha), or measure the free space first (ethernet).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from operator import attrgetter
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from ixbackoff import Do, NotReady, attempt
 from ixbackoff.fleet import Disk, Outcome
 from ixbackoff.fleet.services.disk import FreeSpace, WriteFile
 
-from ..._argument_parser import Flag, number, whole
+from ..._argument_parser import number, whole
 from ..drawing import Panel, Picture, by_size
-from ..reports import Numbers
 from .ethernet import ClientKind, kinds
-from .experiment import Cells, Experiment, grouped
+from .experiment import Cells, Experiment, Shown
 
-PRODUCERS = (5, 10, 20, 30, 40, 50)
-SECONDS = 100
 THINK = 1.0  # mean seconds between two files of a producer
 
 
@@ -25,10 +25,11 @@ THINK = 1.0  # mean seconds between two files of a producer
 def sensed() -> Do[FreeSpace | WriteFile, None]:
     """Measure the space before writing, as the paper's Ethernet producer does.
 
-    The producer does not know the sizes of unfinished files, and assumes the mean size for each.
+    The producer does not know the sizes of unfinished files, and assumes the mean size for each. It
+    wants space for its own file, whatever its size is.
     """
     disk = yield from FreeSpace()
-    if disk.free < (disk.unfinished + 1) * disk.mean:
+    if disk.free < disk.unfinished * disk.mean + Disk.largest:
         raise NotReady(f"{disk.free:.1f} MB are free, and {disk.unfinished} files are unfinished")
     yield from WriteFile()
 
@@ -51,10 +52,19 @@ class Buffered(NamedTuple):
 
 
 def buffered(
-    producers: Iterable[int] = PRODUCERS,
+    producers: Annotated[Iterable[int], whole(1, 1000), "the number of producers"] = (
+        5,
+        10,
+        20,
+        30,
+        40,
+        50,
+    ),
     *,
-    seconds: float = SECONDS,
-    speed: float = Disk.speed,
+    seconds: Annotated[float, whole(1, 86_400), "the length of a simulation", "SECONDS"] = 100,
+    speed: Annotated[
+        float, number(0.1, 1e6), "MB that the disk reads and writes per second in all", "MB"
+    ] = Disk.speed,
     disk: Disk | None = None,
     seed: int = 0,
 ) -> list[Buffered]:
@@ -72,16 +82,13 @@ def simulated(many: int, kind: str, disk: Disk, seconds: float, seed: int) -> Bu
     return Buffered(many, kind, len(consumed), sum(consumed), collisions, outcome)
 
 
-def rows(results: Sequence[Buffered]) -> list[Cells]:
-    return [
-        {
-            "producers": many,
-            **{f"MB/s consumed | {result.kind}": f"{result.rate:.2f}" for result in some},
-            **{f"files consumed | {result.kind}": result.files for result in some},
-            **{f"collisions | {result.kind}": result.collisions for result in some},
-        }
-        for many, some in grouped(results, attrgetter("producers")).items()
-    ]
+def row(result: Buffered) -> Cells:
+    return {
+        "producers": result.producers,
+        f"MB/s consumed | {result.kind}": Shown(result.rate, "{:.2f}"),
+        f"files consumed | {result.kind}": result.files,
+        f"collisions | {result.kind}": result.collisions,
+    }
 
 
 def picture(results: Sequence[Buffered]) -> Picture:
@@ -95,28 +102,4 @@ def picture(results: Sequence[Buffered]) -> Picture:
     return Picture(headline, [panels])
 
 
-def numbers(result: Buffered) -> tuple[str, Numbers]:
-    name = f"{result.producers:9}  {result.kind:8}"
-    return name, {"files consumed": result.files, "collisions": result.collisions}
-
-
-EXPERIMENT = Experiment(
-    'The disk buffer of "The Ethernet Approach to Grid Computing": how much is consumed, and how '
-    "often a write finds the disk full. Producers retry immediately (fixed), with exponential "
-    "waits (aloha), or measure the free space first (ethernet).",
-    buffered,
-    [
-        Flag("producers", PRODUCERS, whole(1, 1000), "the number of producers"),
-        Flag(
-            "speed",
-            Disk.speed,
-            number(0.1, 1e6),
-            "MB that the disk reads and writes per second in all",
-            "MB",
-        ),
-        Flag("seconds", SECONDS, whole(1, 86_400), "the length of a simulation", "SECONDS"),
-    ],
-    rows,
-    picture,
-    numbers,
-)
+EXPERIMENT = Experiment(buffered, row, picture)

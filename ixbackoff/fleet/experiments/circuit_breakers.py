@@ -1,56 +1,40 @@
-"""Clients of a service that is down: with one circuit breaker, with many, with a budget, bare.
+"""How often clients ask a service that is down, and whether it recovers.
 
-All clients of a process share its breaker. The service has workers and a queue. During the outage
-the queue fills with requests that clients have abandoned.
+With a circuit breaker for all clients, with one for each process, with a budget, and with their
+ladders only. The service has workers and a queue, which fills with abandoned requests.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from ixbackoff import (
-    N0,
-    N6,
-    CircuitBreaker,
-    Command,
-    Delay,
-    Exponential,
-    Now,
-    Program,
-    RetryBudget,
-    at,
-    do,
-)
+from ixbackoff import N6, CircuitBreaker, Command, Exponential, RetryBudget, at, do
 from ixbackoff.fleet import BoundedQueue, Metered, Outage, simulate
 from ixbackoff.schedules import Schedule
 
-from ..._argument_parser import Flag, whole
-from ..drawing import Panel, Picture, by_second
-from ..reports import Numbers, Report
-from .experiment import Cells, Experiment, recovery_cells, row_by_row, shared
+from ..._argument_parser import whole
+from ..drawing import Picture, grid
+from ..reports import Report
+from .experiment import Cells, Experiment, recovery_cells, shared
 
 LIMIT = 2.0  # seconds that a client waits for an answer
 SCHEDULE: Schedule = Exponential(1.0, cap=10.0).jittered()
-CLIENTS = 5000
 THINK = 50.0
 WORK = 0.1  # seconds for a request
 SHARE = 250  # clients per worker, who keep the worker busy for half of the time
 QUEUE = 5  # places for each worker
-PROCESSES = 100
 OPEN_FOR = (2.0, 10.0)
 STEADY = 20
-OUTAGE = 30
 OPENING = 10  # seconds of the outage after which the breakers are open
-WATCH = 90
 
 
 class Ask(Command[None]):
     __slots__ = ()
 
 
-ASKING: Program[N6, N0, None, Ask | Now | Delay] = at(N6).retry(do(Ask()).limit(LIMIT))
+ASKING = at(N6).retry(do(Ask()).limit(LIMIT))
 
 
 class Protection(NamedTuple):
@@ -64,7 +48,7 @@ class Protection(NamedTuple):
         return int(self.breakers * seconds // self.open_for) if self.breakers else None
 
 
-def protections(processes: int = PROCESSES) -> list[Protection]:
+def protections(processes: int) -> list[Protection]:
     short, long = OPEN_FOR
     return [
         Protection("bare"),
@@ -79,17 +63,17 @@ class Protected(NamedTuple):
     way: Protection
     asked: tuple[int, ...]  # the requests at the service in each second
     down: int  # the requests in the outage after its first ten seconds, in which breakers open
-    last: float  # the runs that succeeded per second in the last third of the time after the outage
-    gave_up: int
     report: Report
 
 
 def protected(
     *,
-    clients: int = CLIENTS,
-    processes: int = PROCESSES,
-    outage: int = OUTAGE,
-    watch: int = WATCH,
+    clients: Annotated[
+        int, whole(1, 100_000), "the number of clients; the service grows too"
+    ] = 5000,
+    processes: Annotated[int, whole(1, 10_000), "the number of breakers in the last row"] = 100,
+    outage: Annotated[int, whole(OPENING + 1, 3600), "the outage, whole seconds", "SECONDS"] = 30,
+    watch: Annotated[int, whole(10, 3600), "whole seconds after it", "SECONDS"] = 90,
     seed: int = 0,
 ) -> list[Protected]:
     """Simulate each protection.
@@ -124,8 +108,6 @@ def simulated(way: Protection, clients: int, outage: int, watch: int, seed: int)
         way=way,
         asked=asked,
         down=sum(asked[STEADY + OPENING : end]),
-        last=outcome.rate(lambda second: second.well, end + watch * 2 // 3, end + watch),
-        gave_up=round(outcome.total(lambda second: second.gave_up)),
         report=Report(outcome, Outage(STEADY, outage)),
     )
 
@@ -138,47 +120,18 @@ def row(result: Protected) -> Cells:
         "asked while down | in all": sum(result.asked[start:end]),
         "asked while down | then": result.down,
         "asked while down | probes": "-" if most is None else most,
-        **recovery_cells(result.report, result.last),
-        "runs that | gave up": result.gave_up,
+        **recovery_cells(result.report),
+        "runs that | gave up": int(result.report.outcome.total(lambda second: second.gave_up)),
     }
 
 
 def picture(results: Sequence[Protected]) -> Picture:
-    asked = by_second({result.way.name: result.asked for result in results})
-    well = by_second({result.way.name: result.report.well for result in results})
-    down = "the service is down", results[0].report.stopped.span
-    return Picture(
+    return grid(
         "A service that is down: the requests during the outage, and the recovery",
-        [
-            [Panel("requests per second", asked, scale="symlog", outage=down)],
-            [Panel("runs that end well per second", well, outage=down)],
-        ],
-        inches=(9.0, 6.5),
-        legend=3,
-        shared=True,
+        {"": {result.way.name: (result.asked, result.report.well) for result in results}},
+        {"requests per second": "symlog", "runs that end well per second": "linear"},
+        ("the service is down", results[0].report.stopped.span),
     )
 
 
-def numbers(result: Protected) -> tuple[str, Numbers]:
-    return f"{result.way.name:24}", {
-        "asked, then": result.down,
-        "recovers after, s": result.report.recovered,
-        "gave up": result.gave_up,
-        "recovers": result.report.recovered is not None,
-    }
-
-
-EXPERIMENT = Experiment(
-    "How often clients ask a service that is down, and whether it recovers: with a circuit breaker "
-    "for all, with one for each process, with a budget, and with their ladders only.",
-    protected,
-    [
-        Flag("clients", CLIENTS, whole(1, 100_000), "the number of clients; the service grows too"),
-        Flag("processes", PROCESSES, whole(1, 10_000), "the number of breakers in the last row"),
-        Flag("outage", OUTAGE, whole(OPENING + 1, 3600), "the outage, whole seconds", "SECONDS"),
-        Flag("watch", WATCH, whole(10, 3600), "whole seconds after it", "SECONDS"),
-    ],
-    row_by_row(row),
-    picture,
-    numbers,
-)
+EXPERIMENT = Experiment(protected, row, picture)

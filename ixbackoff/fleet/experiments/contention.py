@@ -1,13 +1,15 @@
 """The simulation of "Exponential Backoff And Jitter" (Marc Brooker, AWS Architecture Blog, 2015).
 
-Each client updates a row once: it reads the row, and writes it with the version that it has read.
+Many clients update one row, once each, with five ways to wait after a conflict. A client reads the
+row, and writes it with the version that it has read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from statistics import fmean
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from ixbackoff import FOREVER, Constant, Do, Exponential, at, attempt
 from ixbackoff.fleet import Row, simulate
@@ -15,12 +17,10 @@ from ixbackoff.fleet.services.row import Read, Write
 from ixbackoff.schedules import Timing
 from ixbackoff.schedules.shortening import DecorrelatedJitter, EqualJitter, FullJitter
 
-from ..._argument_parser import Flag, whole
+from ..._argument_parser import whole
 from ..drawing import Panel, Picture, by_size
-from .experiment import Cells, Experiment, with_seeds
+from .experiment import Cells, Experiment, Shown
 
-CLIENTS = (20, 40, 60, 80, 100)
-SEEDS = 100
 LONG_ENOUGH = 86_400.0  # seconds: more than any client needs
 BASE, CAP = 0.005, 2.0
 TIMINGS: dict[str, Timing] = {
@@ -34,8 +34,6 @@ TIMINGS: dict[str, Timing] = {
 
 
 class Contention(NamedTuple):
-    """The results of one variant: means over the seeds."""
-
     clients: int
     name: str
     calls: float  # the number of writes
@@ -49,45 +47,41 @@ def update() -> Do[Read | Write, None]:
 
 
 def contention(
-    clients: Iterable[int] = CLIENTS,
+    clients: Annotated[Iterable[int], whole(1, 1000), "the number of clients"] = (
+        20,
+        40,
+        60,
+        80,
+        100,
+    ),
     *,
     timings: Mapping[str, Timing] = TIMINGS,
-    seeds: int = SEEDS,
     row: Row | None = None,
     seed: int = 0,
-    jobs: int | None = None,
 ) -> list[Contention]:
-    """Simulate each variant with each number of clients, with `seeds` seeds from `seed` on."""
-    kinds = [(many, name) for many in clients for name in timings]
-    given = [(timings[name], many, row or Row()) for many, name in kinds]
-    sampled = with_seeds(updated, given, range(seed, seed + seeds), jobs)
-    return [
-        Contention(many, name, *map(fmean, zip(*updates, strict=True)))
-        for (many, name), updates in zip(kinds, sampled, strict=True)
-    ]
+    """Simulate each variant with each number of clients."""
+    results: list[Contention] = []
+    model = row or Row()
+    for many, (name, timing) in product(clients, timings.items()):
+        outcome = simulate(
+            at(FOREVER).retry(update()),
+            model.serves(Read) | model.serves(Write),
+            clients=many,
+            seconds=LONG_ENOUGH,
+            schedule=timing,
+            seed=seed,
+        )
+        asked = outcome.total(lambda second: second.asked)
+        results.append(Contention(many, name, asked // 2, outcome.ended))  # a try reads and writes
+    return results
 
 
-def updated(timing: Timing, clients: int, row: Row, seed: int) -> tuple[float, float]:
-    """Return the number of writes, and the second at which the last client was done."""
-    outcome = simulate(
-        at(FOREVER).retry(update()),
-        row.serves(Read) | row.serves(Write),
-        clients=clients,
-        seconds=LONG_ENOUGH,
-        schedule=timing,
-        seed=seed,
-    )
-    asked = int(outcome.total(lambda second: second.asked))
-    return asked // 2, outcome.ended  # a try reads and writes
-
-
-def rows(results: Sequence[Contention]) -> list[Cells]:
-    table: dict[str, dict[str, object]] = {}
-    for clients, name, calls, seconds in results:
-        row = table.setdefault(name, {"waits": name})
-        row[f"{clients} clients | calls"] = f"{calls:.0f}"
-        row[f"{clients} clients | ms"] = f"{seconds * 1000:.0f}"
-    return [*table.values()]
+def row(result: Contention) -> Cells:
+    return {
+        "waits": result.name,
+        f"{result.clients} clients | calls": Shown(result.calls),
+        f"{result.clients} clients | ms": Shown(result.seconds * 1000),
+    }
 
 
 def picture(results: Sequence[Contention]) -> Picture:
@@ -97,15 +91,7 @@ def picture(results: Sequence[Contention]) -> Picture:
         Panel("calls, in all", calls, x="clients"),
         Panel("time until all are done, s", times, x="clients", scale="log"),
     ]
-    return Picture("Clients that update one row: fewer calls, or done sooner", [panels], legend=5)
+    return Picture("Clients that update one row: fewer calls, or done sooner", [panels])
 
 
-EXPERIMENT = Experiment(
-    'The simulation of "Exponential Backoff And Jitter": many clients update one row, once each, '
-    "with optimistic concurrency, and with five ways to wait after a conflict.",
-    contention,
-    [Flag("clients", CLIENTS, whole(1, 1000), "the number of clients")],
-    rows,
-    picture,
-    seeds=SEEDS,
-)
+EXPERIMENT = Experiment(contention, row, picture, seeds=100, average=fmean)

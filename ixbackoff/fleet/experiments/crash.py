@@ -1,27 +1,30 @@
-"""The simulation of "Exponential Backoff or how not to crash a server".
+"""The simulation of "Exponential Backoff or how not to crash a server": a server stops for a while.
 
-The outcome depends on the waits, and on the number of connections that the kernel queues.
+Clients wait in three ways: 100 ms each time, exponentially as the article's text says, and as its
+program does. The outcome depends on the number of connections that the kernel queues, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, isfinite, log
 from operator import attrgetter
 from random import Random
-from typing import NamedTuple, final
+from typing import Annotated, Any, NamedTuple, final
 
 from ixbackoff import (
     FOREVER,
     N0,
     Attempt,
+    CircuitBreaker,
     Command,
     Constant,
     Delay,
     NotReady,
     Now,
     Program,
+    RetryBudget,
     Throw,
     at,
     do,
@@ -31,10 +34,9 @@ from ixbackoff.schedules import Chance, Schedule, Timing, WaitFunction
 from ixbackoff.schedules.published import NormalJitter
 from ixbackoff.schedules.shortening import Shortening
 
-from ..._argument_parser import Flag, number, whole
-from ..drawing import Panel, Picture, by_second
-from ..reports import Numbers
-from .experiment import Cells, Experiment, grouped, row_by_row
+from ..._argument_parser import number, whole
+from ..drawing import Picture, grid
+from .experiment import Cells, Experiment, grouped, shared
 
 CLIENTS = 1000
 THINK = 10.0
@@ -133,18 +135,21 @@ def recovers(answered: Sequence[float], failed: Sequence[float]) -> bool:
 
 
 class Waiting(NamedTuple):
-    """A way to wait; `think` is the mean number of seconds before each run of the program."""
+    """A way to wait, with a remedy at the clients; those of a process share what is made for it."""
 
     name: str
-    program: Program[FOREVER, N0, None, Get | Now | Throw | Delay]
+    program: Program[Any, N0, None, Get | Now | Throw | Delay]
     schedule: Timing
-    think: float
+    think: float = THINK  # the mean number of seconds before each run of the program
+    remedy: str = "nothing"
+    processes: int = 1
+    budget: Callable[[], RetryBudget] | None = None
+    breaker: Callable[[], CircuitBreaker] | None = None
 
 
 def ways() -> list[Waiting]:
     """Return three ways to wait: 100 ms each time; as in the article's text; as in its program."""
-    program = asking()
-    named = [Waiting(name, program, schedule, THINK) for name, schedule in backoffs().items()]
+    named = [Waiting(name, asking(), schedule) for name, schedule in backoffs().items()]
     return [*named, Waiting("as shipped", at(FOREVER).retry_with(thinking), PostShipped(), AT_ONCE)]
 
 
@@ -155,6 +160,7 @@ def thinking(rung: int) -> Attempt[Get | Now | Throw, None]:
 
 class Crash(NamedTuple):
     way: str
+    remedy: str
     backlog: int
     steady: float  # the answered requests per second before the outage
     rate: float  # the timed-out requests per second, in the last five seconds of the outage
@@ -167,23 +173,32 @@ class Crash(NamedTuple):
 
 
 def crash(
-    outage: float = OUTAGE,
+    outage: Annotated[float, number(0.1, 86_400), "the outage", "SECONDS"] = OUTAGE,
     *,
-    backlogs: Iterable[int] = BACKLOGS,
-    clients: int = CLIENTS,
-    steady: int = STEADY,
-    watch: int = WATCH,
-    lingering: float = LINGERING,
-    int64: bool = False,
+    backlog: Annotated[
+        Iterable[int], whole(0, 65_535), "the length of the accept queue"
+    ] = BACKLOGS,
+    clients: Annotated[int, whole(1, 100_000), "the number of clients"] = CLIENTS,
+    steady: Annotated[int, whole(1, 3600), "whole seconds before the outage", "SECONDS"] = STEADY,
+    watch: Annotated[int, whole(1, 86_400), "whole seconds after the outage", "SECONDS"] = WATCH,
+    lingering: Annotated[
+        float,
+        number(0, 3600),
+        "how long the dial of an abandoned request continues, as in Go; 0 "
+        "for clients that close their sockets",
+        "SECONDS",
+    ] = LINGERING,
+    int64: Annotated[bool, bool, "let delays above 292 years overflow, as in Go"] = False,
     server: SlowingServer | None = None,
+    clients_wait: Sequence[Waiting] = (),
     seed: int = 0,
 ) -> list[Crash]:
     """Simulate each way to wait with each accept queue, whose length replaces that of `server`."""
     model = server or SlowingServer(lingering=lingering, int64=int64)
     return [
-        crashed(way, replace(model, backlog=backlog), clients, steady, outage, watch, seed)
-        for backlog in backlogs
-        for way in ways()
+        crashed(way, replace(model, backlog=length), clients, steady, outage, watch, seed)
+        for length in backlog
+        for way in clients_wait or ways()
     ]
 
 
@@ -205,6 +220,8 @@ def crashed(
         seconds=end + watch,
         schedule=way.schedule,
         think=way.think,
+        budget=way.budget and shared(way.budget, way.processes),
+        breaker=way.breaker and shared(way.breaker, way.processes),
         outages=[stopped],
         seed=seed,
     )
@@ -213,6 +230,7 @@ def crashed(
     well = [second.answered for second in watched]
     return Crash(
         way=way.name,
+        remedy=way.remedy,
         backlog=server.backlog,
         steady=before,
         rate=outcome.rate(lambda second: second.late, max(steady, end - 5), end),
@@ -229,40 +247,8 @@ def row(result: Crash) -> Cells:
     return {
         "queue": result.backlog,
         "backoff": result.way,
-        "steady/s": f"{result.steady:.1f}",
-        "timeouts/s": f"{result.rate:.1f}",
-        "after 1 s": result.after,
-        "most": result.most,
-        "end/s": f"{result.last:.1f}",
-        "recovers": "yes" if result.recovers else "no",
-    }
-
-
-STYLES = (1, 0, 2)  # of the lines of the three ways, in the order of `ways`
-
-
-def picture(results: Sequence[Crash]) -> Picture:
-    answered: list[Panel] = []
-    loads: list[Panel] = []
-    stopped = "the server is stopped", results[0].stopped.span
-    for backlog, some in grouped(results, attrgetter("backlog")).items():
-        back = ", ".join(result.way for result in some if result.recovers) or "none"
-        title = f"accept queue {backlog}: back with {back}"
-        seconds = {result.way: result.outcome.seconds for result in some}
-        well = by_second({way: [one.well for one in each] for way, each in seconds.items()}, STYLES)
-        load = by_second({way: [one.load for one in each] for way, each in seconds.items()}, STYLES)
-        answered.append(Panel("answered per second", well, title=title, outage=stopped))
-        loads.append(Panel("requests at once", load, scale="symlog", outage=stopped))
-    return Picture(
-        "After an outage: which way to wait lets the server come back?",
-        [answered, loads],
-        inches=(10.0, 6.0),
-        shared=True,
-    )
-
-
-def numbers(result: Crash) -> tuple[str, Numbers]:
-    return f"{result.backlog:5}  {result.way:11}", {
+        "steady/s": result.steady,
+        "timeouts/s": result.rate,
         "after 1 s": result.after,
         "most": result.most,
         "end/s": result.last,
@@ -270,32 +256,26 @@ def numbers(result: Crash) -> tuple[str, Numbers]:
     }
 
 
-BACKLOG = Flag(
-    "backlog", BACKLOGS, whole(0, 65_535), "the length of the accept queue", argument="backlogs"
-)
+def picture(results: Sequence[Crash]) -> Picture:
+    """Draw a line for each way to wait; for the remedies, with the waits that they first have."""
+    columns: dict[str, dict[str, list[list[float]]]] = {}
+    for backlog, some in grouped(results, attrgetter("backlog")).items():
+        seconds = {name(result): result.outcome.seconds for result in reversed(some)}
+        back = ", ".join({name(result): 0 for result in some if result.recovers}) or "none"
+        columns[f"accept queue {backlog}: back with {back}"] = {
+            way: [[second.well for second in counts], [second.load for second in counts]]
+            for way, counts in reversed(seconds.items())
+        }
+    return grid(
+        "After an outage: what lets the server come back?",
+        columns,
+        {"answered/s": "linear", "requests at once": "symlog"},
+        ("the server is stopped", results[0].stopped.span),
+    )
 
-EXPERIMENT = Experiment(
-    'The simulation of "Exponential Backoff or how not to crash a server": a server stops for a '
-    "while. Clients wait in three ways: 100 ms each time, exponentially as the article's text "
-    "says, and as its program does. Connections wait in accept queues of two lengths.",
-    crash,
-    [
-        Flag("steady", STEADY, whole(1, 3600), "whole seconds before the outage", "SECONDS"),
-        Flag("outage", OUTAGE, number(0.1, 86_400), "the outage", "SECONDS"),
-        Flag("watch", WATCH, whole(1, 86_400), "whole seconds after the outage", "SECONDS"),
-        Flag("clients", CLIENTS, whole(1, 100_000), "the number of clients"),
-        BACKLOG,
-        Flag(
-            "lingering",
-            LINGERING,
-            number(0, 3600),
-            "how long the dial of an abandoned request continues, as in Go; 0 for clients that "
-            "close their sockets",
-            "SECONDS",
-        ),
-        Flag("int64", False, bool, "let delays above 292 years overflow, as in Go"),
-    ],
-    row_by_row(row),
-    picture,
-    numbers,
-)
+
+def name(result: Crash) -> str:
+    return result.way if result.remedy == "nothing" else result.remedy.lstrip("0123456789 ")
+
+
+EXPERIMENT = Experiment(crash, row, picture, names=2)

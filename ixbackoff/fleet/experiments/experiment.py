@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from itertools import groupby
-from operator import itemgetter
+from inspect import signature
+from math import inf, isinf
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from statistics import median
+from typing import Annotated, Any, Generic, NamedTuple, TypeAlias, TypeVar, get_origin
 
 from ..._argument_parser import Flag, Parser, add_flags
 from ...plotting.plot_command import pictured
-from ..drawing import Picture, draw
-from ..reports import PICTURE, Numbers, Report, sampled, seed_flags, spread
-from ..seeds import each_seed
+from ..drawing import Average, Picture, draw, summary
+from ..reports import PICTURE, Report, sampled, seed_flags
 
 R = TypeVar("R")
 K = TypeVar("K")
@@ -25,38 +26,45 @@ Cells: TypeAlias = Mapping[str, object]
 """A row of a table: its cells by the headings of their columns.
 
 Columns with the same text before ` | ` in their headings are a group, which has that text above it.
+Cells that are numbers or `Shown` are averaged over seeds.
 """
-Kinds: TypeAlias = Sequence[tuple[Any, ...]]  # the arguments of simulations, without the seed
 NO_NUMBER = ("-", "never")  # the cells for a missing number
+
+
+class Shown(NamedTuple):
+    """A number in a cell, and its format; `None` has the text `missing`."""
+
+    number: float | None
+    format: str = "{:.0f}"
+    missing: str = "never"
 
 
 class Experiment(NamedTuple, Generic[R]):
     """An experiment: a model, the table of its results, and their picture.
 
     Attributes:
-        model: runs the experiment; it has an argument for each flag, and `seed`.
-        numbers: makes, of a result, its name and the numbers to compare between seeds; `None` for
-            a model that takes `seeds` and `jobs` itself.
+        model: runs the experiment. Its annotated parameters are the flags of the command, with the
+            parser of their text, a description and a unit. It has a parameter `seed`, too.
+        row: makes the cells of a result. Results with the same name share a row.
+        picture: makes the picture of the results with one seed.
+        names: the number of columns that name a row.
         seeds: the default number of seeds.
+        average: how the table and the picture sum up seeds; with `None`, the picture has medians,
+            and there are tables of the least, the median and the greatest numbers.
     """
 
-    description: str
     model: Callable[..., Sequence[R]]
-    flags: Sequence[Flag]
-    rows: Callable[[Sequence[R]], Sequence[Cells]]
+    row: Callable[[R], Cells]
     picture: Callable[[Sequence[R]], Picture]
-    numbers: Callable[[R], tuple[str, Numbers]] | None = None
+    names: int = 1
     seeds: int = 1
+    average: Average | None = None
 
-    def table(self, results: Sequence[R]) -> str:
-        return aligned(self.rows(results))
-
-    def run(self, args: Namespace) -> Sequence[R]:
-        given = [(flag.argument or flag.name, getattr(args, flag.name)) for flag in self.flags]
-        how = {name: value for name, value in given if value is not None}
-        if self.numbers is None:
-            how |= {"seeds": args.seeds, "jobs": args.jobs}
-        return self.model(**how, seed=args.seed)
+    def rows(self, results: Iterable[R]) -> list[Cells]:
+        rows: dict[tuple[object, ...], dict[str, object]] = {}
+        for cells in map(self.row, results):
+            rows.setdefault((*cells.values(),)[: self.names], {}).update(cells)
+        return [*rows.values()]
 
 
 def main(name: str, module: str, arguments: list[str]) -> int:
@@ -64,20 +72,22 @@ def main(name: str, module: str, arguments: list[str]) -> int:
     experiment = load(module)
     parser = Parser(
         prog=f"ixbackoff fleet {name}",
-        description=experiment.description,
+        description=import_module(f"{__package__}.{module}").__doc__,
         epilog="Exit status: 0, or 2 if the command is wrong.",
     )
-    add_flags(parser, [*experiment.flags, *seed_flags(experiment.seeds), PICTURE])
+    add_flags(parser, [*flags(experiment.model), *seed_flags(experiment.seeds), PICTURE])
     args = parser.parse_args(arguments)
-    results: Sequence[Any] = ()
-    if experiment.numbers is None or args.seeds == 1:
-        results = experiment.run(args)
-        print(experiment.table(results))
+    sample = sampled(partial(simulated, module, args), args)
+    tables, pictures = zip(*sample.results, strict=True)
+    if args.seeds == 1 or experiment.average:
+        print(aligned(averaged(tables, experiment.average or median)))
     else:
-        print(spread(sampled(partial(numbers_of, module, args), args)))
+        for what, average in (("the least", min), ("the median", median), ("the greatest", max)):
+            print(f"{args.seeds} seeds, {what} of each number:")
+            print(aligned(averaged(tables, average)))
 
     def drawn(folder: Path) -> list[Path]:
-        return draw(experiment.picture(results or experiment.run(args)), name, folder)
+        return draw(summary(pictures, sample.seeds, experiment.average or median), name, folder)
 
     return pictured(drawn, args.picture)
 
@@ -87,29 +97,41 @@ def load(module: str) -> Experiment[Any]:
     return experiment
 
 
-def numbers_of(module: str, args: Namespace, seed: int) -> Numbers:
+def flags(model: Callable[..., Any]) -> list[Flag]:
+    return [
+        Flag(name, parameter.default, *parameter.annotation.__metadata__)
+        for name, parameter in signature(model, eval_str=True).parameters.items()
+        if get_origin(parameter.annotation) is Annotated
+    ]
+
+
+def simulated(module: str, args: Namespace, seed: int) -> tuple[list[Cells], Picture | None]:
     experiment = load(module)
-    results = experiment.run(Namespace(**{**vars(args), "seed": seed}))
-    named = map(experiment.numbers, results) if experiment.numbers else ()
-    return {
-        f"{label}  {what}": number for label, numbers in named for what, number in numbers.items()
-    }
+    given = {flag.name: getattr(args, flag.name) for flag in flags(experiment.model)}
+    how = {name: value for name, value in given.items() if value is not None}
+    results = experiment.model(**how, seed=seed)
+    return experiment.rows(results), experiment.picture(results) if args.picture else None
 
 
-def with_seeds(
-    simulated: Callable[..., R], kinds: Kinds, seeds: Iterable[int], jobs: int | None
-) -> Iterator[tuple[R, ...]]:
-    """Simulate all kinds with each seed; yield the results of each kind."""
-    sample = each_seed(partial(with_seed, simulated, kinds), seeds, jobs=jobs)
-    return zip(*sample.results, strict=True)
+def averaged(tables: Sequence[Sequence[Cells]], average: Average) -> list[Cells]:
+    """Return the table with the averages of tables; with counts, where seeds differ in words."""
 
+    def cell(some: Sequence[Any]) -> object:
+        first = some[0]
+        if isinstance(first, bool):
+            return f"{sum(some)} of {len(some)}" if len(some) > 1 else first
+        if isinstance(first, Shown):
+            number = average([inf if one.number is None else one.number for one in some])
+            return first._replace(number=None if isinf(number) else number)
+        if isinstance(first, int | float):
+            return average(some) if isinstance(first, float) else Shown(average(some))
+        common, count = Counter(some).most_common(1)[0]
+        return first if count == len(some) else f"{common}, {count} of {len(some)}"
 
-def with_seed(simulated: Callable[..., R], kinds: Kinds, seed: int) -> list[R]:
-    return [simulated(*kind, seed) for kind in kinds]
-
-
-def row_by_row(row: Callable[[R], Cells]) -> Callable[[Sequence[R]], Sequence[Cells]]:
-    return lambda results: [*map(row, results)]
+    return [
+        {head: cell([row[head] for row in rows]) for head in rows[0]}
+        for rows in zip(*tables, strict=True)
+    ]
 
 
 def grouped(results: Iterable[R], key: Callable[[R], K]) -> dict[K, list[R]]:
@@ -125,14 +147,14 @@ def shared(make: Callable[[], T], processes: int = 1) -> Callable[[int], T]:
     return lambda client: made[client % processes]
 
 
-def recovery_cells(report: Report, last: float) -> Cells:
-    """Return the cells of successful runs per second before an outage and, `last`, at the end."""
-    recovered = report.recovered
-    recovers = "no" if recovered is None else f"after {recovered:.0f} s"
+def recovery_cells(report: Report) -> Cells:
+    """Return the cells of successful runs per second: before an outage, and in the last quarter."""
+    end, last = int(report.stopped.span[1]), len(report.well)
+    rate = report.outcome.rate(lambda second: second.well, end + (last - end) * 3 // 4, last)
     return {
-        "runs that end well/s | before": f"{report.before:.1f}",
-        "runs that end well/s | end": f"{last:.1f}",
-        "runs that end well/s | recovers": recovers,
+        "runs that end well/s | before": report.before,
+        "runs that end well/s | end": rate,
+        "runs that end well/s | recovers": Shown(report.recovered, "after {:.0f} s", "no"),
     }
 
 
@@ -144,30 +166,36 @@ def aligned(rows: Sequence[Cells]) -> str:
     waits  least  most
     full       7   9.5
     """
-    groups: list[tuple[str, int]] = []  # of each column, with its width
-    columns: list[list[str]] = []
-    for head in rows[0] if rows else ():
-        group, _, name = head.rpartition(" | ")
-        cells = [f"{row[head]}" for row in rows]
-        width = max(map(len, [name, *cells]))
-        justify = str.rjust if all(map(is_number, cells)) else str.ljust
-        groups.append((group, width))
-        columns.append([justify(cell, width) for cell in [name, *cells]])
-    lines = ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
-    above = line_of_groups(groups)
-    return "\n".join([above, *lines] if above else lines)
+    blocks: list[list[str]] = []
+    groups = grouped(rows[0] if rows else (), lambda head: head.rpartition(" | ")[0] or head)
+    for group, heads in groups.items():
+        columns = [
+            justified([head.rpartition(" | ")[2], *(text(row[head]) for row in rows)])
+            for head in heads
+        ]
+        lines = ["  ".join(line) for line in zip(*columns, strict=True)]
+        above = group if group not in heads else ""
+        width = max(len(above), len(lines[0]))
+        start = " " * ((width - len(above)) // 2)
+        blocks.append([line.ljust(width) for line in (start + above, *lines)])
+    table = ["  ".join(line).rstrip() for line in zip(*blocks, strict=True)]
+    return "\n".join(table if any(table[:1]) else table[1:])
 
 
-def line_of_groups(groups: Iterable[tuple[str, int]]) -> str:
-    """Return the line of the groups' names, each at the middle of its columns."""
-    line, place = "", 0
-    for group, columns in groupby(groups, itemgetter(0)):
-        whole = sum(width + 2 for _, width in columns)
-        if group:
-            start = max(place + (whole - 2 - len(group)) // 2, len(line) + 2 if line else 0)
-            line = line.ljust(start) + group
-        place += whole
-    return line
+def justified(cells: Sequence[str]) -> list[str]:
+    """Return the cells of a column, below its heading, with the same width."""
+    width = max(map(len, cells))
+    justify = str.rjust if all(map(is_number, cells[1:])) else str.ljust
+    return [justify(cell, width) for cell in cells]
+
+
+def text(cell: object) -> str:
+    """Return a cell as text: a float with one decimal, a truth value as `yes` or `no`."""
+    if isinstance(cell, Shown):
+        return cell.missing if cell.number is None else cell.format.format(cell.number)
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return f"{cell:.1f}" if isinstance(cell, float) else f"{cell}"
 
 
 def is_number(cell: str) -> bool:

@@ -1,23 +1,24 @@
-"""Retries in nested layers multiply; one layer with a budget does not.
+"""How retries in layers multiply while the service at the bottom is down, and whether it recovers.
 
+Compared with one layer, with and without a budget, and with a short and a long queue at the bottom.
 A retry inside a retry is a type error, but a type checker does not see across services. Here each
-layer is a server that retries its requests to the next layer, during an outage of the last one.
+layer is a server that retries its requests to the next layer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from ixbackoff import N0, N2, Command, Delay, Exponential, Now, Program, RetryBudget, at, do
 from ixbackoff.fleet import BoundedQueue, Layer, Metered, Outage, Service, simulate
 from ixbackoff.schedules import Schedule
 
-from ..._argument_parser import Flag, number, whole
-from ..drawing import Panel, Picture, by_second
-from ..reports import Numbers, Report
-from .experiment import Cells, Experiment, grouped, recovery_cells, row_by_row, shared
+from ..._argument_parser import number, whole
+from ..drawing import Picture, grid
+from ..reports import Report
+from .experiment import Cells, Experiment, Shown, grouped, recovery_cells, shared
 
 TRIES = 3
 LIMIT = 1.0  # seconds that a layer waits for the next one
@@ -32,15 +33,11 @@ class Query(Command[None]):
 RETRYING: Program[N2, N0, None, Query | Now | Delay] = at(N2).retry(do(Query()).limit(LIMIT))
 """The program of each layer and of the clients."""
 
-CLIENTS = 500
 THINK = 10.0
 WORK = 0.06  # seconds for a request at the bottom
 SHARE = 50  # clients per worker, who keep the worker busy for three tenths of the time
-QUEUES = (0.3, 6.0)
-LAYERS = 4
 STEADY = 20
-OUTAGE = 30
-WATCH = 60
+NOT_DRAWN = ("3 layers", "1 layer, finagle")  # they lie between others
 
 
 class Layering(NamedTuple):
@@ -49,7 +46,7 @@ class Layering(NamedTuple):
     name: str
     layers: int  # the clients are the topmost
     budget: Callable[[], RetryBudget] | None = None  # makes the budget of a layer
-    more: Callable[[float], float] | None = None  # from the requests/s to the most it sends on
+    more: Callable[[float], float] | None = None  # requests/s: those it gets to the most it sends
 
     def runs(self, clients: int) -> float:
         """Return the runs of all clients per second while the bottom is down, in closed form.
@@ -80,7 +77,7 @@ def finagle(rate: float) -> float:
     return rate * 1.2 + 10
 
 
-def layerings(layers: int = LAYERS) -> list[Layering]:
+def layerings(layers: int) -> list[Layering]:
     """Return 1 to `layers` layers without budgets, and some with budgets."""
     bare = [Layering(f"{count} layer{'s'[: count - 1]}", count) for count in range(1, layers + 1)]
     return [
@@ -97,23 +94,24 @@ class Layered(NamedTuple):
     asked: tuple[int, ...]  # the requests at the bottom in each second
     runs: float  # the runs of the clients that ended per second, in the second half of the outage
     rate: float  # the requests at the bottom per second, in the second half of the outage
-    last: float  # the runs that succeeded per second in the last quarter after the outage
     report: Report  # the simulation as the clients saw it
 
 
 def layered(
-    layers: int = LAYERS,
+    layers: Annotated[int, whole(1, 5), "the greatest number of layers"] = 4,
     *,
-    queues: Iterable[float] = QUEUES,
-    clients: int = CLIENTS,
-    outage: int = OUTAGE,
-    watch: int = WATCH,
+    queue: Annotated[
+        Iterable[float], number(0, 3600), "the wait at the bottom if its queue is full", "SECONDS"
+    ] = (0.3, 6.0),
+    clients: Annotated[int, whole(1, 10_000), "the number of clients; the bottom grows too"] = 500,
+    outage: Annotated[int, whole(2, 3600), "the outage, whole seconds", "SECONDS"] = 30,
+    watch: Annotated[int, whole(10, 3600), "whole seconds after it", "SECONDS"] = 60,
     seed: int = 0,
 ) -> list[Layered]:
     """Simulate each number of layers with each queue at the bottom."""
     return [
-        nested(way, queue, clients, outage, watch, seed)
-        for queue in queues
+        nested(way, seconds, clients, outage, watch, seed)
+        for seconds in queue
         for way in layerings(layers)
     ]
 
@@ -146,7 +144,6 @@ def nested(
         asked=asked,
         runs=outcome.rate(lambda second: second.well + second.gave_up, half, end),
         rate=sum(asked[half:end]) / (end - half),
-        last=outcome.rate(lambda second: second.well, end + watch * 3 // 4, end + watch),
         report=Report(outcome, Outage(STEADY, outage)),
     )
 
@@ -158,57 +155,30 @@ def row(result: Layered) -> Cells:
         "queue": f"{result.queue:3.1f} s",
         "retries": result.way.name,
         "requests per run | closed": f"{asked / runs:.1f}",
-        "requests per run | simul.": f"{result.rate / result.runs:.1f}" if result.runs else "-",
+        "requests per run | simul.": Shown(
+            result.rate / result.runs if result.runs else None, "{:.1f}", "-"
+        ),
         "requests/s | closed": f"{asked:.0f}",
-        "requests/s | simul.": f"{result.rate:.0f}",
-        **recovery_cells(result.report, result.last),
+        "requests/s | simul.": Shown(result.rate),
+        **recovery_cells(result.report),
     }
 
 
 def picture(results: Sequence[Layered]) -> Picture:
-    asked: list[Panel] = []
-    well: list[Panel] = []
-    down = "the service is down", results[0].report.stopped.span
-    for queue, some in grouped(results, attrgetter("queue")).items():
-        requests = by_second({result.way.name: result.asked for result in some})
-        runs = by_second({result.way.name: result.report.well for result in some})
-        title = f"a full queue at the bottom is a wait of {queue:g} s"
-        asked.append(
-            Panel("requests/s at the bottom", requests, title=title, scale="symlog", outage=down)
-        )
-        well.append(Panel("runs/s that end well", runs, outage=down))
-    headline = "Retries in layers multiply: requests at the bottom, runs that end well"
-    return Picture(headline, [asked, well], inches=(10.0, 6.0), shared=True)
-
-
-def numbers(result: Layered) -> tuple[str, Numbers]:
-    return f"{result.queue:.1f} s  {result.way.name:17}", {
-        "requests/s": result.rate,
-        "recovers after, s": result.report.recovered,
-        "recovers": result.report.recovered is not None,
+    columns = {
+        f"a full queue at the bottom is a wait of {queue:g} s": {
+            result.way.name: (result.asked, result.report.well)
+            for result in some
+            if result.way.name not in NOT_DRAWN
+        }
+        for queue, some in grouped(results, attrgetter("queue")).items()
     }
+    return grid(
+        "Retries in layers multiply, and keep a service with a long queue down",
+        columns,
+        {"requests/s at the bottom": "symlog", "runs/s that end well": "linear"},
+        ("the service is down", results[0].report.stopped.span),
+    )
 
 
-EXPERIMENT = Experiment(
-    "How retries in nested layers multiply while the service at the bottom is down, and whether it "
-    "recovers: compared with one layer, with and without a budget, and with a short and a long "
-    "queue at the bottom.",
-    layered,
-    [
-        Flag("layers", LAYERS, whole(1, 5), "the greatest number of layers"),
-        Flag("clients", CLIENTS, whole(1, 10_000), "the number of clients; the bottom grows too"),
-        Flag("outage", OUTAGE, whole(2, 3600), "the outage, whole seconds", "SECONDS"),
-        Flag("watch", WATCH, whole(10, 3600), "whole seconds after it", "SECONDS"),
-        Flag(
-            "queue",
-            QUEUES,
-            number(0, 3600),
-            "how long a request waits at the bottom if its queue is full",
-            "SECONDS",
-            "queues",
-        ),
-    ],
-    row_by_row(row),
-    picture,
-    numbers,
-)
+EXPERIMENT = Experiment(layered, row, picture, names=2)

@@ -1,28 +1,24 @@
-"""The delay until clients notice that an outage is over, in closed form and simulated.
+"""When clients notice that an outage is over, in closed form and simulated.
 
 The waits are MIN(R * T * F^N, M) of "Exponential Backoff in Distributed Systems" (Douglas Thain,
-2009), with and without R and M.
+2009), for R uniform between 1 and 2; T * F^N; and R * T * F^N.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import ceil, inf, isnan, log, log10
+from collections.abc import Iterable, Sequence
+from math import ceil, inf, isnan, log
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from ixbackoff import N20, Command, Constant, Exponential, at
 from ixbackoff.fleet import BoundedQueue, Outage, simulate
 from ixbackoff.schedules import Schedule
 
-from ..._argument_parser import Flag, number, whole
-from ..drawing import Graph, Panel, Picture
-from ..reports import Numbers
-from .experiment import Cells, Experiment, row_by_row
+from ..._argument_parser import number, whole
+from ..drawing import Panel, Picture, by_size
+from .experiment import Cells, Experiment, Shown, text
 
-OUTAGES = (0.5, 1.1, 5.0, 10.0, 30.0, 31.5, 60.0, 120.0, 300.0, 600.0)
-LENGTHS = number(1e-3, 86_400)  # seconds
-CLIENTS = 1000
 SPREAD = 2.0  # R is uniform between 1 and this
 
 
@@ -125,12 +121,14 @@ class Comparison(NamedTuple):
 
 
 def recovery(
-    outages: Iterable[float] = OUTAGES,
+    outage: Annotated[
+        Iterable[float], number(1e-3, 86_400), "the length of an outage", "SECONDS"
+    ] = (0.5, 1.1, 5.0, 10.0, 30.0, 31.5, 60.0, 120.0, 300.0, 600.0),
     *,
-    timeout: float = 1.0,
-    factor: float = 2.0,
-    maximum: float = 60.0,
-    clients: int = CLIENTS,
+    timeout: Annotated[float, number(1e-3, 3600), "T, seconds", "T"] = 1.0,
+    factor: Annotated[float, number(1.1, 10), "F", "F"] = 2.0,
+    maximum: Annotated[float, number(1e-3, 1e6), "M, seconds", "M"] = 60.0,
+    clients: Annotated[int, whole(1, 100_000), "the number of clients"] = 1000,
     seed: int = 0,
 ) -> list[Comparison]:
     """Simulate each outage with T * F^N, with R * T * F^N, and with MIN(R * T * F^N, M)."""
@@ -139,11 +137,11 @@ def recovery(
     capped = spread._replace(maximum=maximum)
     return [
         Comparison(
-            recovered(outage, plain),
-            recovered(outage, spread, clients, seed),
-            recovered(outage, capped, clients, seed),
+            recovered(seconds, plain),
+            recovered(seconds, spread, clients, seed),
+            recovered(seconds, capped, clients, seed),
         )
-        for outage in outages
+        for seconds in outage
     ]
 
 
@@ -151,91 +149,42 @@ def row(compared: Comparison) -> Cells:
     plain, spread, capped = compared
     outage = plain.outage
     return {
-        "outage": seconds(outage),
-        "T*F^N | closed": seconds(plain.formula.noticed(outage)),
-        "T*F^N | simul.": seconds(plain.last),
+        "outage": text(seconds(outage)),
+        "T*F^N | closed": text(seconds(plain.formula.noticed(outage))),
+        "T*F^N | simul.": text(seconds(plain.last)),
         "T*F^N | ratio": f"{plain.last / outage:.2f}",
         "R*T*F^N | median": seconds(spread.median),
         "R*T*F^N | last": seconds(spread.last),
-        "R*T*F^N | ratio": f"{spread.last / outage:.2f}",
-        "R*T*F^N | bound": seconds(spread.formula.bound(outage)),
+        "R*T*F^N | ratio": Shown(spread.last / outage, "{:.2f}"),
+        "R*T*F^N | bound": text(seconds(spread.formula.bound(outage))),
         "MIN(R*T*F^N, M) | median": seconds(capped.median),
         "MIN(R*T*F^N, M) | last": seconds(capped.last),
-        "MIN(R*T*F^N, M) | bound": seconds(capped.formula.bound(outage)),
+        "MIN(R*T*F^N, M) | bound": text(seconds(capped.formula.bound(outage))),
         "gave up": sum(result.gave_up for result in compared),
     }
 
 
-def seconds(number: float) -> str:
-    """Return seconds with two decimal places below 10, and with one above; `never` for nan."""
-    if isnan(number):
-        return "never"
-    return f"{number:.2f}" if number < 9.995 else f"{number:.1f}"
+def seconds(number: float) -> Shown:
+    """Show seconds with two decimal places below 10, and with one above; `never` for nan."""
+    return Shown(None if isnan(number) else number, "{:.2f}" if number < 9.995 else "{:.1f}")
 
 
-POINTS = 2000
-STYLES: Mapping[str, Mapping[str, Any]] = {
-    "T·F^N": {"color": "#0072b2", "marker": "o", "linestyle": "--"},
-    "R·T·F^N": {"color": "#d55e00", "marker": "s", "linestyle": "-."},
-    "MIN(R·T·F^N, M)": {"color": "#009e73", "marker": "^", "linestyle": ":"},
-}
-"""The style of each formula: the line of its bound, and the markers of its simulations."""
+FORMULAS = ("T·F^N", "R·T·F^N", "MIN(R·T·F^N, M)")
 
 
 def picture(results: Sequence[Comparison]) -> Picture:
-    """Draw closed forms as lines, last clients as filled points, and medians as hollow points."""
-    lengths = [compared.plain.outage for compared in results]
-    least, most = log10(min(lengths)) - 0.1, log10(max(lengths)) + 0.1
-    along = [10 ** (least + (most - least) * point / POINTS) for point in range(POINTS + 1)]
-    lines: dict[str, Graph] = {}
-    for column, (name, style) in enumerate(STYLES.items()):
-        some = [compared[column] for compared in results]
-        formula = some[0].formula
-        points = {**style, "linestyle": ""}
-        bounds = [formula.bound(length) / length for length in along]
-        lines[f"{name}: bound"] = Graph(along, bounds, {**style, "marker": ""})
-        lasts = [result.last / result.outage for result in some]
-        lines[f"{name}: last client"] = Graph(lengths, lasts, points)
-        if formula.spread == 1:
-            noticed = [formula.noticed(length) / length for length in along]
-            how = {"color": style["color"], "alpha": 0.6}
-            lines[f"{name}: closed"] = Graph(along, noticed, how)
-        else:
-            medians = [result.median / result.outage for result in some]
-            hollow = {**points, "markerfacecolor": "none"}
-            lines[f"{name}: median"] = Graph(lengths, medians, hollow)
-    panel = Panel(
-        "noticed after, in lengths of the outage",
-        lines,
-        x="length of the outage, s",
-        x_scale="log",
-        limits=(0.9, 6),
-    )
-    headline = "How late the end of an outage is noticed"
-    return Picture(headline, [[panel]], inches=(9.0, 5.0), legend=3)
+    label, x = "noticed after, in lengths of the outage", "length of the outage, s"
+    panels: list[Panel] = []
+    for title, some in zip(FORMULAS, zip(*results, strict=True), strict=True):
+        bounds = [("bound", one.outage, one.formula.bound(one.outage)) for one in some]
+        lasts = [("last client", one.outage, one.last) for one in some]
+        medians = [("median", one.outage, one.median) for one in some]
+        lines = by_size((name, x, y / x) for name, x, y in (*bounds, *lasts, *medians))
+        for name in "last client", "median":
+            lines[name] = lines[name]._replace(style={**lines[name].style, "linestyle": ""})
+        panels.append(Panel(label, lines, x, title, x_scale="log", limits=(0.9, 6)))
+    headline = "How late the end of an outage is noticed: a maximum M bounds it"
+    return Picture(headline, [panels], inches=(11.0, 4.5), shared=True)
 
 
-def numbers(compared: Comparison) -> tuple[str, Numbers]:
-    formulas = {"R*T*F^N": compared.spread, "MIN(R*T*F^N, M)": compared.capped}
-    return f"{compared.plain.outage:6g}", {
-        f"{formula:15}  {name}": None if isnan(number) else number
-        for formula, result in formulas.items()
-        for name, number in {"median": result.median, "last": result.last}.items()
-    }
-
-
-EXPERIMENT = Experiment(
-    "When clients notice that an outage is over, with the waits T * F^N, R * T * F^N and "
-    "MIN(R * T * F^N, M), for R uniform between 1 and 2: in closed form, and simulated.",
-    recovery,
-    [
-        Flag("outage", OUTAGES, LENGTHS, "the length of an outage", "SECONDS", "outages"),
-        Flag("timeout", 1.0, number(1e-3, 3600), "T, seconds", "T"),
-        Flag("factor", 2.0, number(1.1, 10), "F", "F"),
-        Flag("maximum", 60.0, number(1e-3, 1e6), "M, seconds", "M"),
-        Flag("clients", CLIENTS, whole(1, 100_000), "the number of clients"),
-    ],
-    row_by_row(row),
-    picture,
-    numbers,
-)
+EXPERIMENT = Experiment(recovery, row, picture)

@@ -1,24 +1,24 @@
-"""The job submission of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003)."""
+"""The job submission of "The Ethernet Approach to Grid Computing" (Thain and Livny, HPDC 2003).
+
+The number of jobs that the scheduler takes. Submitters retry immediately (fixed), with exponential
+waits (aloha), or count the free file descriptors first (ethernet).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import product
-from operator import attrgetter
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from ixbackoff import Do, NotReady, attempt
 from ixbackoff.fleet import Outcome, Scheduler
 from ixbackoff.fleet.services.scheduler import FreeDescriptors, Submit
 
-from ..._argument_parser import Flag, whole
+from ..._argument_parser import whole
 from ..drawing import Panel, Picture, by_second, by_size
-from ..reports import Numbers
 from .ethernet import ClientKind, kinds
-from .experiment import Cells, Experiment, grouped
+from .experiment import Cells, Experiment
 
-SUBMITTERS = (25, 100, 200, 300, 375, 400, 425, 450, 500)
-SECONDS = 300
 GIVE_WAY = 1000  # free descriptors below which the Ethernet submitter gives way
 WATCHED = 400
 """The picture shows descriptors over time with this number of submitters, or the next greater."""
@@ -45,9 +45,19 @@ class Submissions(NamedTuple):
 
 
 def submissions(
-    submitters: Iterable[int] = SUBMITTERS,
+    submitters: Annotated[Iterable[int], whole(1, 10_000), "the number of submitters"] = (
+        25,
+        100,
+        200,
+        300,
+        375,
+        400,
+        425,
+        450,
+        500,
+    ),
     *,
-    seconds: float = SECONDS,
+    seconds: Annotated[float, whole(1, 86_400), "the length of a simulation", "SECONDS"] = 300,
     scheduler: Scheduler | None = None,
     seed: int = 0,
 ) -> list[Submissions]:
@@ -62,11 +72,8 @@ def submissions(
     return results
 
 
-def rows(results: Sequence[Submissions]) -> list[Cells]:
-    return [
-        {"submitters": many, **{result.kind: result.jobs for result in some}}
-        for many, some in grouped(results, attrgetter("submitters")).items()
-    ]
+def row(result: Submissions) -> Cells:
+    return {"submitters": result.submitters, result.kind: result.jobs}
 
 
 def picture(results: Sequence[Submissions]) -> Picture:
@@ -86,20 +93,4 @@ def picture(results: Sequence[Submissions]) -> Picture:
     return Picture(headline, [panels])
 
 
-def numbers(result: Submissions) -> tuple[str, Numbers]:
-    return f"{result.submitters:10}  {result.kind:8}", {"jobs": result.jobs}
-
-
-EXPERIMENT = Experiment(
-    'The job submission of "The Ethernet Approach to Grid Computing": the number of jobs that the '
-    "scheduler takes. Submitters retry immediately (fixed), with exponential waits (aloha), or "
-    "count the free file descriptors first (ethernet).",
-    submissions,
-    [
-        Flag("submitters", SUBMITTERS, whole(1, 10_000), "the number of submitters"),
-        Flag("seconds", SECONDS, whole(1, 86_400), "the length of a simulation", "SECONDS"),
-    ],
-    rows,
-    picture,
-    numbers,
-)
+EXPERIMENT = Experiment(submissions, row, picture)

@@ -16,7 +16,7 @@ ANYTHING: tuple[object, ...] = (Any, object, NoneType)  # they have `None` as a 
 class Answering(Service):
     """A service whose answers come from an interpreter, its times and failures from `service`.
 
-    The services of this package answer `None`. Here a handler makes the answer at the time of the
+    Most services of this package answer `None`. Here a handler makes the answer at the time of the
     service's answer; if the handler raises an exception, the request fails with that exception. A
     command without a handler is answered `None`, if that fits the type of its answer.
 

@@ -24,9 +24,9 @@ ITEM = 48  # the greatest number of characters for one value of the world
 
 
 class TableLine(NamedTuple):
-    """A step of the history, or the waits between two steps."""
+    """A step of the history, or a wait between two steps."""
 
-    step: str  # the number of the step; empty for waits
+    step: str  # the number of the step; empty for a wait
     who: str  # the name of the program, if there are several
     what: str
     said: str = ""  # the answer or the surprise

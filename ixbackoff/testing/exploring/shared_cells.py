@@ -22,7 +22,7 @@ Touch = tuple[str, Any, bool]
 WHOLE = object()
 EVERYTHING: Touch = ("", WHOLE, True)
 VISIBLE: Touch = ("", "always", True)
-"""The touch of a command that writes what `always` reads: their order matters to it."""
+"""The touch of every command that writes what `always` reads: they count as sharing this cell."""
 
 _one: dict[str, Any] = {"one": {}}
 ALONE = getrefcount(_one["one"])  # the number of references to an object that only one object holds
@@ -64,7 +64,7 @@ for _name in {*vars(dict)} - UNUSED:
 
 
 def recording(given: type, touched: set[Touch]) -> type:
-    """Make a class of the same worlds that records the attributes that handlers use."""
+    """Make a subclass of the class of a world that records the attributes that handlers use."""
     kind: Any = given
     plain = (FunctionType, staticmethod, classmethod, property)
     methods = {name for name in dir(kind) if isinstance(getattr_static(kind, name), plain)}
@@ -106,7 +106,7 @@ class Recorder:
         self.users: dict[tuple[str, Any], dict[int, bool]] = {}  # of cells; true if it may write
         self.shared: set[tuple[str, Any]] = set()
         self.seen: set[Touch] = set()  # by `always`
-        self.grown = False  # whether a command that stood apart may have lost that
+        self.grown = False  # whether a command that shared no cell may share one now
         self.kinds: dict[type, type] = {}
 
     def record(self, world: Any) -> bool:

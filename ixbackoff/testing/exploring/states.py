@@ -1,8 +1,8 @@
 """Hashable stand-ins for worlds and answers, equal if and only if the originals are.
 
-A stand-in has all that a handler can read: every attribute, be it a field or not, and which parts
-are one object. Left out are the order of a dict or a set, what a class removes from itself when it
-is pickled, the notes of a failure, and the state of classes and modules, which `outside` watches.
+A stand-in has all that a handler can read: every attribute, field or not, and which parts are one
+object. Left out are the order of a set, or of a dict if no object occurs twice, what a class leaves
+out of a pickle, notes of a failure, and the state of classes and modules, which `outside` watches.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ Freezer = Callable[[Any, Memo], Any]
 def frozen(value: Any, memo: Memo = None) -> Any:
     """Return a hashable stand-in for a value. Stand-ins are equal only if their values are.
 
-    The order of dicts and sets does not matter. 1, 1.0 and True differ, and so do the hashes of -1
-    and -2, which are equal in Python. With a `memo`, a part that can change is frozen once: where
-    it occurs again, its number stands, because a change of one place changes both.
+    The order of a set does not matter, nor that of a dict unless `memo.repeats`. 1, 1.0 and True
+    differ, and so do the hashes of -1 and -2, equal in Python. With a `memo`, a mutable part is
+    frozen once: where it occurs again, its number stands, because a change of one changes both.
 
     >>> frozen({"a": [1], "b": None}) == frozen({"b": None, "a": [1]})
     True
@@ -69,7 +69,7 @@ def state_of(value: Any, what: str, memo: Memo = None) -> int:
     """Hash a value; if it cannot be frozen, raise Misuse with a message that begins with `what`."""
     try:
         made = frozen(value, memo)
-        if memo is not None and memo.repeats:  # then the order matters that numbers have in dicts
+        if memo is not None and memo.repeats:  # parts are numbered in the order of dicts: keep it
             memo.clear()
             made = frozen(value, memo)
         return hash(made)

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any, Protocol, TypeAlias
 
 from ..._meaning.steps import ResumeStep
-from ..._running.together import Aborted, passes
+from ..._running.together import Aborted, awaits_other
 from ..._words.commands import Misuse, Stream
 from ..._words.verdicts import asked_for
 from ..._words.vocabulary import Delay, Together
@@ -49,14 +49,14 @@ class Strand:
         self.key = owner.journal.keys.get(line.path, 0)  # the hash of all answers so far
         # known: the hash of those that the program still knows, if it only retries one effect
         self.known = 0
-        # before: `known` before the failure of the current try, if that was the last answer
+        # before: `known` before the newest answer, if that answer is the first failure of the try
         self.before: int | None = None
         self.waited: tuple[float, int] | None = None  # the last wait with its rung
-        self.failed = self.begun = self.over = False  # whether a command of this try failed
+        self.failed = self.begun = self.over = False  # failed: a command of this try did
         self.command: Any = None  # its current command, if it has begun and is not over
         self.pending: tuple[Any, BaseException | None] | None = None  # they arrive at `now`
         self.branches: list[Strand] | None = None  # the branches of its current `all_of`, or `None`
-        self.ending: Strand | None = None  # the branch that cleans up after another one has failed
+        self.ending: Strand | None = None  # the branch that cleans up, once there is a result
         self.left: list[Strand] = []
         self.result: Result | None = None
         self.value: Any = None
@@ -111,8 +111,8 @@ class Strand:
     def remember(self, outcome: int, failed: bool, resumes: bool) -> None:
         """Note an outcome in `known`; after a wait, forget the try that failed before it.
 
-        The next try of `.retry` knows the wait and the rung, and that of `.resume` also the answers
-        before the failure, if the try did not recover from another one.
+        The next try of `.retry` knows the wait and the rung; that of `.resume` also knows the
+        answers before the failure. A try of `.resume` with two failures is not forgotten.
         """
         command, known, waits = self.command, self.known, self.command.__class__ is Delay
         if waits and not failed and (self.before is not None or not resumes):
@@ -129,7 +129,7 @@ class Strand:
             self.receive(answer, failure)
 
     def fork(self, command: Together) -> None:
-        """Begin the branches of an `all_of`, or of a hedge: a durable run makes no copy."""
+        """Begin the branches of an `all_of`, or of a hedge, which has no copy in a durable run."""
         owner, line = self.owner, self.line
         many = 1 if command.hedge is not None and owner.recording else None
         performer = owner.performer
@@ -148,7 +148,7 @@ class Strand:
         self.join()
 
     def join(self) -> None:
-        """Continue, if the branches have a result; end those that still run one by one."""
+        """If the branches have a result, end the others, one after another, and continue."""
         while self.branches is not None:
             if self.result is None:
                 hedged = self.command.hedge is not None
@@ -178,7 +178,7 @@ class Strand:
         self.receive(values, failure)
 
     def abort(self, now: float) -> None:
-        """End this branch, because another one failed; its `finally` blocks still run."""
+        """End this branch, which the result does not need; its `finally` blocks still run."""
         self.pending, self.now = None, now
         if self.branches is not None:
             for branch in self.branches:
@@ -234,7 +234,7 @@ def result_of(branches: list[Strand], hedged: bool) -> Result | None:
     ended = [branch for branch in branches if branch.over]
     for one in ended:
         failed = one.failure is not None
-        if hedged != failed or (hedged and one.failure and not passes(one.failure)):
+        if hedged != failed or (hedged and one.failure and not awaits_other(one.failure)):
             return one.value, one.failure, one.now
     if not hedged:
         over = len(ended) == len(branches)

@@ -15,8 +15,8 @@ from .wire import Connection
 class Fault(Protocol):
     """A wrong answer to a request, or none; `Connection` shows how to write your own.
 
-    Faults that send the resource, or a part of it, carry out the request first. The others do not,
-    so that a `PUT` stores nothing.
+    Faults that send the resource, or a part of it, carry out the request first, and so does `Lost`.
+    With the others, a `PUT` stores nothing.
     """
 
     def answer(self, connection: Connection) -> None:

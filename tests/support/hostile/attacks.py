@@ -22,14 +22,12 @@ from ixbackoff._words.texts import printable
 from ixbackoff.live import Limits, RedirectError, TooLarge
 from ixbackoff.squirrel.commands import Resource
 
-from ..servers.certificates import self_signed
 from ..squirrels.running import objects_of, rows_of
 from ..ways.live import ASYNC, SYNC, Way
 from .answers import Hostile, lengths, status_lines, statuses
 from .bodies import bombs, chunks, codings, drips, endless, ends
 from .headers import etags, headers, informational, parts, redirects
-from .http2 import http2_answers
-from .servers import answering, answering_http2
+from .servers import answering
 
 FAMILIES = (
     *(status_lines, statuses, lengths, codings, chunks, headers, etags),
@@ -135,19 +133,16 @@ def memory() -> int:
 
 def main() -> int:
     begun, turns = time.monotonic(), sys.argv[1:] == ["turns"]
-    plain, framed = [one for family in FAMILIES for one in family()], http2_answers()
-    with tempfile.TemporaryDirectory() as folder:
-        certificate = self_signed(Path(folder))
-        os.environ["SSL_CERT_FILE"] = str(certificate)
-        with answering(plain) as url, answering_http2(framed, certificate) as secure:
-            complaints(attacks(url, plain[:3], turns=False))  # imports take memory, too
-            before = memory()
-            told = complaints(attacks(url, plain, turns) + attacks(secure, framed, turns))
-            if not turns:
-                told += complaints_of_a_squirrel(url, plain)
+    answers = [one for family in FAMILIES for one in family()]
+    with answering(answers) as url:
+        complaints(attacks(url, answers[:3], turns=False))  # imports take memory, too
+        before = memory()
+        told = complaints(attacks(url, answers, turns))
+        if not turns:
+            told += complaints_of_a_squirrel(url, answers)
     if memory() - before > MOST:
         told.append(f"{memory() - before} MB of memory were used")
-    counts = f"{len(plain)} hostile answers of HTTP/1.1, {len(framed)} of HTTP/2"
+    counts = f"{len(answers)} hostile answers"
     print(f"{counts} ({time.monotonic() - begun:.0f} s, {memory() - before} MB)")
     print("\n".join([*told, "as promised" if not told else "BROKEN"]))
     return min(len(told), 1)

@@ -1,16 +1,12 @@
-"""Servers that give hostile answers, over HTTP/1.1 and over HTTP/2."""
+"""A server that gives hostile answers."""
 
 from __future__ import annotations
 
 import socket
-import ssl
 import struct
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from threading import Event, Thread
-
-from hpack import Decoder
 
 from .answers import Hostile, fails
 
@@ -18,9 +14,6 @@ BLOCK = 64 * 1024
 MOST = 256 * 2**20  # bytes of an answer that does not end by itself
 GONE = 1.0  # seconds in which a client has to see the end of an answer
 RESET = struct.pack("ii", 1, 0)
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-FRAME = 9  # bytes before what a frame holds
-HEADERS = 1
 NOT_THERE = fails("a redirect elsewhere", b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n")
 
 
@@ -67,37 +60,9 @@ class Answering:
             return
         if answer.end == "close":
             client.settimeout(GONE)
-            if isinstance(client, ssl.SSLSocket):
-                client.unwrap()
-            else:
-                client.shutdown(socket.SHUT_WR)
+            client.shutdown(socket.SHUT_WR)
         while client.recv(BLOCK):
             pass
-
-
-class AnsweringHttp2(Answering):
-    """As `Answering`, in frames of HTTP/2."""
-
-    def talk(self, client: socket.socket) -> None:
-        received = b""
-        while (path := path_in(received)) is None:
-            if not (got := client.recv(BLOCK)):
-                return
-            received += got
-        answer = self.answer_at(path)
-        self.say(client, answer, answer.said)
-
-
-def path_in(received: bytes) -> str | None:
-    """Return the path of the request that a client has sent in frames, once it is there."""
-    place = len(PREFACE)
-    while place + FRAME <= len(received):
-        end = place + FRAME + int.from_bytes(received[place : place + 3], "big")
-        if received[place + 3] == HEADERS and end <= len(received):
-            headers = Decoder().decode(received[place + FRAME : end], raw=True)
-            return next(bytes(value).decode() for name, value in headers if name == b":path")
-        place = end
-    return None
 
 
 @contextmanager
@@ -131,23 +96,7 @@ def listening(talk: Callable[[socket.socket], None], stopped: Event) -> Generato
 
 @contextmanager
 def answering(answers: Sequence[Hostile]) -> Generator[str]:
-    """Start a server of HTTP/1.1; give its URL."""
+    """Start the server; give its URL."""
     server = Answering(answers)
     with listening(server.talk, server.stopped) as port:
         yield f"http://127.0.0.1:{port}"
-
-
-@contextmanager
-def answering_http2(answers: Sequence[Hostile], certificate: Path) -> Generator[str]:
-    """Start a server of HTTP/2; give its URL."""
-    server = AnsweringHttp2(answers)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    context.set_alpn_protocols(["h2"])
-
-    def talk(client: socket.socket) -> None:
-        with context.wrap_socket(client, server_side=True) as secured:
-            server.talk(secured)
-
-    with listening(talk, server.stopped) as port:
-        yield f"https://127.0.0.1:{port}"

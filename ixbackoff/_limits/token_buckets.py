@@ -36,7 +36,7 @@ class Rule:
         """Count a success; the last retry of the program, if any, cost `paid`."""
 
     def fail(self) -> None:
-        """Count a program whose last failure is transient and was not paid for."""
+        """Count a program whose last failure is transient and was not passed to `pay`."""
 
 
 class Tokens(Rule):

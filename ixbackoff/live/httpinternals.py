@@ -27,7 +27,7 @@ def has_trailing_data(
     """Return whether an idle connection has received bytes that belong to no response.
 
     Connections wrap each other as `_connection`; the inmost one of HTTP/1.1 has its parser, an
-    `h11.Connection`, as `_h11_state`. Over HTTP/2 the result is `False`.
+    `h11.Connection`, as `_h11_state`.
     """
     inner: Any = connection
     while getattr(inner, "_connection", None) is not None:
@@ -44,6 +44,12 @@ def lock_in_c(pool: httpcore2.ConnectionPool) -> None:
     """
     inner: Any = pool
     inner._optional_thread_lock = RLock()
+
+
+def keep_none(pool: httpcore2.ConnectionPool | httpcore2.AsyncConnectionPool) -> None:
+    """Make a pool close each connection after its response."""
+    inner: Any = pool
+    inner._max_keepalive_connections = 0
 
 
 def report_cuts(stream: httpcore2.NetworkStream) -> None:

@@ -1,6 +1,6 @@
 """Seals of the fetched files of durable runs, and the removal of the folders of these files.
 
-By its seal a process checks a file, which another one may have fetched, before its upload.
+Before an upload, a process checks the seal of the file, which another process may have fetched.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 
 from .._running.boots import boot_id
 from ..live.filesystem import CREATE, READ, is_sole, opened, unlink
-from ..live.ownfolders import own_folder
+from ..live.safe_removal import own_folder
 from .fetching import OURS
 
 PREFIX = ".squirrel-durable-"
-"""The prefix of the names of folders that only `sweep` empties."""
+"""The prefix of the name of the folder that holds the folders of all runs of one database."""
 SEAL = ".seal"
 LONGEST = 1000  # bytes of a seal, which has fewer
 RUN = re.compile("[a-z0-9.-]*-[0-9a-f]{12}")

@@ -1,0 +1,128 @@
+"""`Picture`: a grid of panels with lines, drawn as PNG and SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .styles import headline, plain, saved_figure
+
+LINEAR_BELOW = 10  # of a symlog axis
+LINE = 12.0  # points from a label to the next
+
+
+class Graph(NamedTuple):
+    """A line of a panel; `style` has arguments of matplotlib's `plot`."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    style: Mapping[str, Any]
+    band: Sequence[tuple[float, float]] = ()  # the least and the greatest y
+
+
+class Panel(NamedTuple):
+    """A part of a picture, with axes of its own."""
+
+    label: str  # the name of the vertical axis
+    lines: Mapping[str, Graph]  # by their labels
+    x: str = "time, s"  # the name of the horizontal axis
+    title: str = ""
+    scale: str = "linear"  # of the vertical axis: "linear", "log" or "symlog"
+    x_scale: str = "linear"
+    limits: tuple[float | None, float | None] = (None, None)  # `None`: the ends of the data
+    outage: tuple[str, tuple[float, float]] | None = None  # its name, and its span
+
+
+class Picture(NamedTuple):
+    """A grid of panels."""
+
+    headline: str
+    panels: Sequence[Sequence[Panel]]  # its panels, row by row
+    inches: tuple[float, float] = (10.0, 4.5)
+    shared: bool = False  # whether all panels share their x axis, and those of a row their y axis
+
+
+def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
+    """Draw a picture as `folder/name.png` and `.svg`; create the folder if it is missing."""
+    shape = len(picture.panels), len(picture.panels[0])
+    sharing: dict[str, Any] = {"sharex": True, "sharey": "row"} if picture.shared else {}
+    with saved_figure(folder, name, picture.inches) as (figure, files):
+        headline(figure, picture.headline)
+        axes = figure.subplots(*shape, squeeze=False, **sharing)
+        for row, panels in enumerate(picture.panels):
+            for column, panel in enumerate(panels):
+                plot = axes[row][column]
+                draw_panel(plot, panel)
+                if column == 0 or not picture.shared:
+                    plot.set_ylabel(panel.label)
+                if row == shape[0] - 1 or not picture.shared:
+                    plot.set_xlabel(panel.x)
+        gap = LINE / (0.75 * 72 * picture.inches[1] / shape[0])
+        for row, panels in enumerate(picture.panels):
+            for column, panel in enumerate(panels):
+                label_lines(axes[row][column], panel.lines, gap)
+    return files
+
+
+def draw_panel(plot: Any, panel: Panel) -> None:
+    """Draw a panel on the axes `plot`, without the names of the axes and lines."""
+    for line in panel.lines.values():
+        plot.plot(line.x, line.y, **line.style)
+        if any(least < most for least, most in line.band):
+            how = {"color": line.style["color"], "alpha": 0.2, "linewidth": 0}
+            how["gid"] = line.style.get("gid", "") + "-band"
+            plot.fill_between(line.x, *zip(*line.band, strict=True), **how)
+    if panel.outage is not None:
+        name, (start, end) = panel.outage
+        plot.axvspan(start, end, color="0.9")
+        how = {"transform": plot.get_xaxis_transform(), "ha": "center", "va": "top", "fontsize": 8}
+        how["bbox"] = {"color": "0.9", "pad": 1}
+        plot.text((start + end) / 2, 0.98, name.replace(" is ", "\nis "), **how)
+    if panel.title:
+        plot.set_title(panel.title, fontsize=10)
+    plot.grid(visible=True, alpha=0.3)
+    if panel.scale != "linear":
+        how = {"linthresh": LINEAR_BELOW} if panel.scale == "symlog" else {}
+        plot.set_yscale(panel.scale, **how)
+    plain(plot.yaxis)
+    if panel.x_scale == "linear":
+        plot.xaxis.get_major_locator().set_params(integer=True)
+    else:
+        plot.set_xscale(panel.x_scale)
+        plain(plot.xaxis)
+    if panel.limits != (None, None):
+        plot.set_ylim(*panel.limits)
+
+
+def label_lines(plot: Any, lines: Mapping[str, Graph], gap: float) -> None:
+    """Write the names of lines at their ends, with `gap` between them, as a share of the height."""
+    plot.autoscale_view()
+    to_axes = plot.transData + plot.transAxes.inverted()
+    ends: list[tuple[float, str, tuple[float, float]]] = []
+    for name, line in lines.items():
+        points = [point for point in zip(line.x, line.y, strict=True) if isfinite(point[1])]
+        end = points[-1] if points else (plot.get_xlim()[1], plot.get_ylim()[0])
+        ends.append((to_axes.transform(end)[1], name, end))
+    place = -1.0
+    places: list[float] = []
+    for height, _, _ in sorted(ends):
+        place = max(place + gap, min(height, 1.0))
+        places.append(place)
+    for above in range(len(places) - 1, -1, -1):
+        places[above] = min(places[above], 1.0 - gap * (len(places) - 1 - above))
+    for place, (_, name, point) in zip(places, sorted(ends), strict=True):
+        style = lines[name].style
+        how = {"arrowstyle": "-", "color": style["color"], "relpos": (0, 0.5)}
+        plot.annotate(
+            name,
+            point,
+            (1.04, place),
+            xycoords="data",
+            textcoords="axes fraction",
+            va="center",
+            fontsize=9,
+            arrowprops=how,
+            annotation_clip=False,
+        )
