@@ -6,14 +6,11 @@ import gc
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 
 from .._argument_parser import WRONG, Parser
-from .audit.code_base import CodeBase
 from .audit.layer_report import findings, text
-from .audit.layers import Table
-from .audit.stacks import Stack, Walk
+from .audit.stacks import Stack, walked
 from .check import FORMATS, files_of
 from .formats import FORMATS as WRITERS
 
@@ -44,17 +41,8 @@ def parser() -> Parser:
     return made
 
 
-def walked(paths: Iterable[Path], table: Path | None = None, *, tests: bool = True) -> Walk:
-    """Read the code base at some paths."""
-    roots = [path if path.is_dir() else path.parent for path in paths]
-    rows = Table(table, roots)
-    files = chain.from_iterable(read(path, tests) for path in paths)
-    return Walk(CodeBase(files, rows.libraries), rows)
-
-
-def read(path: Path, tests: bool) -> Iterator[tuple[Path, Path]]:
-    root = path if path.is_dir() else path.parent
-    for file in files_of([str(path)]):
+def read(paths: Iterable[Path], *, tests: bool) -> Iterator[tuple[Path, Path]]:
+    for file, root in files_of([*map(str, paths)]):
         if tests or not LEFT_OUT.search(file.relative_to(root).as_posix()):
             yield file, root
 
@@ -71,7 +59,7 @@ def main(words: list[str]) -> int:
             return WRONG
     gc.disable()  # trees are kept to the end
     try:
-        walk = walked(given.paths, given.table, tests=given.tests)
+        walk = walked(read(given.paths, tests=given.tests), given.table)
         found = walk.all()
     except (TypeError, ValueError) as error:
         print(f"{given.table} is not a table of rows: {error}", file=sys.stderr)

@@ -157,9 +157,7 @@ CONFIG = ', config=boto3.session.Config(retries={"total_max_attempts": 2})'
 
 @pytest.mark.usefixtures("aws")
 @pytest.mark.parametrize(("config", "requests"), [("", 9), (CONFIG, 6)])
-def test_boto3(
-    config: str, requests: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_boto3(config: str, requests: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [found] = audited(HEAD + BOTO3.format(config=config), tmp_path)
     assert found.tries == requests
     with Origin({}, {"/a/nuts/acorn": repeat(Status(503))}) as origin:

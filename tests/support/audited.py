@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 
-from ixbackoff._door.audit.stacks import Stack
-from ixbackoff._door.audit_command import walked
+from ixbackoff._door.audit.stacks import Stack, walked
 
 
 def audited(text: str, folder: Path) -> list[Stack]:
     """Return the stacks of a program that are sure."""
     (folder / "program.py").write_text(dedent(text))
-    return [one for one in walked([folder]).all() if one.sure]
+    return [one for one in walked([(folder / "program.py", folder)]).all() if one.sure]
 
 
 def counted(folder: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> None:

@@ -265,7 +265,7 @@ class Walk:
             for argument in node.args[index : index + 1]:
                 functions += self.reader.values(argument, at)
             found = self.inside(functions)
-            return self.again(layer, found) if layer else found
+            return self.again(layer, map(undecorated, found)) if layer else found
         row = self.table.find(one.path, wraps=False)
         if row is None:
             return ()
@@ -292,3 +292,16 @@ class Walk:
             elif isinstance(one, External) and one.path == "ixbackoff.call()":
                 found += self.inside(value for _, values in one.given for value in values)
         return tuple(found)
+
+
+def undecorated(stack: Stack) -> Stack:
+    """Return the stack of a function that another backoff retries instead of its own."""
+    own = [one.name for one in stack.layers[:1] if one.library == OURS] == [*stack.way[:1]]
+    return stack._replace(layers=stack.layers[own:])
+
+
+def walked(files: Iterable[tuple[Path, Path]], table: Path | None = None) -> Walk:
+    """Read a code base: its files, each with the folder where the names of its modules begin."""
+    files = [*files]
+    rows = Table(table, [*dict.fromkeys(root for _, root in files)])
+    return Walk(CodeBase(files, rows.libraries), rows)

@@ -324,7 +324,9 @@ class Reader:
         if name in ("Field", "field", "getenv") or path == "os.environ":
             return given.get("default") or given.get(f"{name}:1") or given.get(name, ())
         if function.path == "builtins.len":
-            return tuple(Const(len(one.items)) for one in given.get("len", ()) if isinstance(one, Items))
+            return tuple(
+                Const(len(one.items)) for one in given.get("len", ()) if isinstance(one, Items)
+            )
         known = frozen(dict(function.given) | given)
         copy = name in COPIES and path.endswith("()")
         return (External(path if copy else f"{function.path}()", known),)
