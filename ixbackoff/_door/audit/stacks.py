@@ -153,7 +153,8 @@ class Walk:
             layers = (layer, *one.layers)
             found.append(one._replace(layers=layers, gives=(*dict.fromkeys(gives),), sure=sure))
         if not around:
-            caught = [name for name, again in layer.catches or () if again]
+            names = [name for name, again in layer.catches or () if again]
+            caught = [ANY if name in EVERYTHING else name for name in names]
             gives = [name for given in layer.gives for name in ([given], caught)[given == SAME]]
             found.append(Stack((layer,), "", tuple(dict.fromkeys(gives))))
         return tuple(found)
@@ -261,11 +262,12 @@ class Walk:
             layer = self.library(External(base, one.given), at, node.lineno, at.scope.name)
         index = 0 if layer else self.table.passes.get(one.path)
         if index is not None:
-            functions = [value for _, values in one.given for value in values] if layer else []
-            for argument in node.args[index : index + 1]:
-                functions += self.reader.values(argument, at)
-            found = self.inside(functions)
-            return self.again(layer, map(undecorated, found)) if layer else found
+            arguments = [self.reader.values(node, at) for node in node.args[index : index + 1]]
+            found = self.inside(value for values in arguments for value in values)
+            if layer is None:
+                return found
+            commands = self.inside(value for _, values in one.given for value in values)
+            return self.again(layer, (*map(undecorated, found), *commands))
         row = self.table.find(one.path, wraps=False)
         if row is None:
             return ()
