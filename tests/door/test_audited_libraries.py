@@ -44,7 +44,8 @@ def main(): thrice(inner)""",
         """
 @tenacity.retry(stop=tenacity.stop_after_attempt(4), wait=tenacity.wait_none())
 def inner(): get()
-@tenacity.retry(stop=tenacity.stop_after_attempt(2), retry=tenacity.retry_if_exception_type(tenacity.RetryError))
+KIND = tenacity.retry_if_exception_type(tenacity.RetryError)
+@tenacity.retry(stop=tenacity.stop_after_attempt(2), retry=KIND)
 def main(): inner()""",
         8,
     ),
@@ -121,8 +122,8 @@ def main(): thrice(inner)""",
     ),
     "urllib3": (
         """
-def main():
-    thrice(lambda: urllib3.PoolManager(retries=urllib3.Retry(2, status_forcelist=[503])).request("GET", URL))""",
+RETRY = urllib3.Retry(2, status_forcelist=[503])
+def main(): thrice(lambda: urllib3.PoolManager(retries=RETRY).request("GET", URL))""",
         9,
     ),
 }

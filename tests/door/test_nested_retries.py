@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from ixbackoff import Misuse
+from ixbackoff import Misuse, NotReady
 from ixbackoff._door import check
 from ixbackoff._door.audit.layer_report import nested
 from ixbackoff._door.audit.stacks import walked
@@ -63,7 +64,8 @@ RIGHT = {
     "no decorator": "def main(): inner()",
     "not called": "@backoff(N1)\ndef main(): return lambda: inner()",
     "one after the other": (
-        "@backoff(N1)\ndef other(): fail()\ndef main():\n    try: inner()\n    except NotReady: other()"
+        "@backoff(N1)\ndef other(): fail()\n"
+        "def main():\n    try: inner()\n    except NotReady: other()"
     ),
     "a single try": (
         "@backoff(N1)\ndef outer(): inner()\ndef main():\n    with single_try(): outer()"
@@ -97,10 +99,8 @@ def test_what_a_run_rejects_is_reported(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [name for name in RIGHT if name != "a single try"])
 def test_what_a_run_accepts_is_left_alone(name: str, tmp_path: Path) -> None:
     assert reported(RIGHT[name], tmp_path) == []
-    try:
+    with suppress(NotReady):
         run(RIGHT[name])
-    except Exception as failure:  # noqa: BLE001
-        assert not isinstance(failure, Misuse)
 
 
 def test_the_sentence_names_the_helpers(tmp_path: Path) -> None:
@@ -122,8 +122,10 @@ def test_a_client_that_retries_by_itself_is_a_warning(
     Path("program.py").write_text(HEAD + CLIENT)
     assert check.main(["program.py"]) == 0
     printed = capfdbinary.readouterr().out.decode()
-    assert "program.py:11: warning: main calls redis.Redis().ping (program.py:12), which" in printed
-    assert "tries 11 times by itself: 4 x 11.  [retry-in-a-retry]" in printed
+    assert (
+        "program.py:11: warning: main calls redis.Redis().ping (program.py:12), which " in printed
+    )
+    assert "redis retries by itself: 4 x 11 tries.  [retry-in-a-retry]" in printed
     assert check.main(["--output-format", "github", "program.py"]) == 0
     assert capfdbinary.readouterr().out.startswith(b"::warning ")
     Path("program.py").write_text(HEAD + CLIENT.replace("Redis()", "Redis(retry=None)"))

@@ -87,6 +87,18 @@ class Scope:
         pairs = (*zip(named, defaults, strict=True),)
         return [*pairs, *zip(given.kwonlyargs, given.kw_defaults, strict=True)]
 
+    @cached_property
+    def fields(self) -> dict[str, list[tuple[Scope, Binding]]]:
+        """The values that the methods of a class assign to each attribute of `self`."""
+        found: dict[str, list[tuple[Scope, Binding]]] = {}
+        for method, node in [(one, node) for one in self.inner.values() for node in one.nodes]:
+            if isinstance(node, ast.Assign | ast.AnnAssign):
+                value: Binding = node if isinstance(node, ast.AnnAssign) else node.value
+                for to in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                    if isinstance(to, ast.Attribute) and ast.unparse(to.value) == "self":
+                        found.setdefault(to.attr, []).append((method, value))
+        return found
+
     def decorated(self, *names: str) -> bool:
         found = getattr(self.node, "decorator_list", [])
         return any(ast.unparse(one).rpartition(".")[2] in names for one in found)

@@ -1,15 +1,15 @@
-"""The stacks of a code base as text, as JSON, and as the findings that `check` writes."""
+"""The stacks of a code base as text, and as the findings that `check` writes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import inf, isfinite
+from math import inf
 
 from ..reading.checker_output import Error
 from ..reading.explanation import Explanation
 from ..reading.findings import Finding
-from .layers import Layer
-from .stacks import OURS, Stack, Walk
+from .layers import OURS, Layer
+from .stacks import Stack, Walk
 
 
 def times(tries: float | None) -> str:
@@ -20,9 +20,9 @@ def product(stack: Stack) -> str:
     """Write `12 requests: 4 x 3`; an unknown count is never a part of a number."""
     factors = " x ".join(times(one.tries) for one in stack.layers)
     unit = "requests" if stack.leaf else "tries"
-    if stack.unknown or not isfinite(stack.tries):
-        return f"{factors} {unit}"
-    return f"{'' if stack.sure else 'at most '}{times(stack.tries)} {unit}: {factors}"
+    whole = not stack.unknown and stack.tries < inf
+    at_most = "" if stack.sure else "at most "
+    return at_most + (f"{times(stack.tries)} {unit}: {factors}" if whole else f"{factors} {unit}")
 
 
 def place(layer: Layer) -> str:
@@ -30,57 +30,35 @@ def place(layer: Layer) -> str:
 
 
 def remarks(layer: Layer) -> str:
-    waits = "" if layer.waits in (None, 0) else f"waits {layer.waits:.4g} s in all"
+    waits = f"waits {layer.waits:.4g} s in all" if layer.waits else ""
     off = layer.off and f"{layer.off} switches it off"
     return ", ".join(filter(None, (waits, *layer.flags, off)))
 
 
-def total(stack: Stack) -> float | None:
-    """Return the seconds of all waits; `None` if one is unknown. Calls take no time."""
-    found = 0.0
-    for one in reversed(stack.layers):
-        if one.waits is None or one.tries is None:
-            return None
-        found = one.waits + one.tries * found
-    return found
-
-
-def way(stack: Stack) -> str:
-    return " -> ".join([*stack.way, *filter(None, [stack.leaf])])
-
-
-def merged(stacks: Iterable[Stack]) -> dict[Stack, int]:
-    """Return stacks that differ in more than the last call, with the number of the others."""
-    found: dict[object, Stack] = {}
-    more: dict[Stack, int] = {}
-    for one in stacks:
-        first = found.setdefault((one.places[:-1], one.layers[-1].label), one)
-        more[first] = more.get(first, -1) + 1
-    return more
-
-
 def text(walk: Walk, stacks: Sequence[Stack], top: int, everything: bool) -> Iterator[str]:
-    resolved = sum(walk.calls.values())
-    bad = len(walk.code.unreadable)
+    bad, modules = len(walk.code.unreadable), len(walk.code.modules)
+    resolved = 100 * sum(walk.calls.values()) // max(len(walk.calls), 1)
     yield (
-        f"{len(walk.code.modules) + bad} modules ({bad} unreadable), {len(walk.layers)} places that "
-        f"try again, {100 * resolved // max(len(walk.calls), 1)}% of the calls resolved: what is not "
-        "resolved is not counted."
+        f"{modules + bad} modules ({bad} unreadable), {len(walk.layers)} places that try again, "
+        f"{resolved}% of the calls resolved: what is not resolved is not counted."
     )
     if walk.too_large:
         yield f"{walk.too_large} functions were too large, and are counted in part."
-    entries = merged(stacks)
-    for stack, more in [*entries.items()][:top]:
-        first = stack.layers[0]
-        calls = f", and {more} more calls" if more else ""
-        yield f"\n{place(first)}  {first.name}    {product(stack)}{calls}"
-        width = max(len(one.label) for one in stack.layers)
-        longest = max(len(place(one)) for one in stack.layers)
+    entries: dict[object, list[Stack]] = {}  # stacks that differ in the last call only are one
+    for stack in stacks:
+        entries.setdefault((stack.places[:-1], stack.layers[-1].label), []).append(stack)
+    for stack, *more in [*entries.values()][:top]:
+        calls = f", and {len(more)} more calls" if more else ""
+        name = stack.layers[0].name
+        yield f"\n{place(stack.layers[0])}  {name}    {product(stack)}{calls}"
+        width, longest = (
+            max(map(len, one)) for one in zip(*map(columns, stack.layers), strict=True)
+        )
         for one in stack.layers:
-            line = f"{times(one.tries):>6}  {one.label:{width}}  {place(one):{longest}}  {remarks(one)}"
-            yield line.rstrip()
-        seconds = total(stack)
-        yield f"  by {way(stack)}" + (f"; waits {seconds:.4g} s" if seconds else "")
+            label, where = columns(one)
+            row = f"{times(one.tries):>6}  {label:{width}}  {where:{longest}}  {remarks(one)}"
+            yield row.rstrip()
+        yield f"  by {' -> '.join(filter(None, [*stack.way, stack.leaf]))}"
     if not entries:
         yield "No stack found."
     elif len(entries) > top:
@@ -91,22 +69,22 @@ def text(walk: Walk, stacks: Sequence[Stack], top: int, everything: bool) -> Ite
             yield f"  {place(one)}  {times(one.tries)}  {one.label}  {remarks(one)}".rstrip()
 
 
+def columns(layer: Layer) -> tuple[str, str]:
+    return layer.label, place(layer)
+
+
 def findings(stacks: Iterable[Stack]) -> Iterator[Finding]:
     """Yield the stacks as findings, for the formats of `check`."""
     for stack in stacks:
         inner = ", ".join(f"{one.label} ({place(one)})" for one in stack.layers[1:])
         said = f"{stack.layers[0].label} is around {inner}: {product(stack)}."
-        off = next((one.off for one in reversed(stack.layers) if one.off), "")
-        fix = f"Let one layer try again: {off} switches the inner one off." if off else ONE
-        yield found(stack.layers[0], Explanation("retry-in-a-retry", said, fix))
+        off = next((f": {one.off}" for one in reversed(stack.layers) if one.off), "")
+        yield finding(stack.layers[0], said, f"Let one layer try again{off}.")
 
 
-ONE = "Let one layer try again."
-
-
-def found(layer: Layer, explanation: Explanation) -> Finding:
-    error = Error(str(layer.file), layer.line, 0, explanation.sentence, "", ())
-    return Finding(error, explanation, None, "")
+def finding(layer: Layer, said: str, fix: str, severity: str = "error") -> Finding:
+    explanation = Explanation("retry-in-a-retry", said, fix, severity=severity)
+    return Finding(Error(str(layer.file), layer.line, 0, said, "", ()), explanation, None, "")
 
 
 def nested(stacks: Iterable[Stack]) -> Iterator[Finding]:
@@ -114,27 +92,20 @@ def nested(stacks: Iterable[Stack]) -> Iterator[Finding]:
     seen: set[object] = set()
     for stack in stacks:
         for outer, inner in zip(stack.layers, stack.layers[1:], strict=False):
-            if outer.library != OURS or not inner.library or (outer[:2], inner[:2]) in seen:
+            pair = outer[:2], inner[:2]
+            if outer.library != OURS or not inner.library or pair in seen or not inner.tries:
                 continue
-            seen.add((outer[:2], inner[:2]))
+            seen.add(pair)
+            calls = f"{outer.name} calls {inner.name} ({place(inner)})"
             if inner.library == OURS:
-                between = (
-                    stack.way[stack.way.index(outer.name) + 1 :] if outer.name in stack.way else ()
-                )
-                helpers = between[: between.index(inner.name)] if inner.name in between else ()
-                by = f" by {', '.join(helpers)}" if helpers else ""
-                said = (
-                    f"{outer.name} calls {inner.name} ({place(inner)}){by}, and both are under backoff: "
-                    "their tries would multiply."
-                )
+                names = [outer.name, inner.name]
+                helpers = [one for one in stack.way if one not in names]
+                by = f" by {', '.join(helpers)}" if helpers and len(stack.layers) == 2 else ""
+                said = f"{calls}{by}, and both are under backoff: their tries would multiply."
                 fix = 'Let only one of them retry, or give either nested="once".'
-                yield found(outer, Explanation("retry-in-a-retry", said, fix))
-            elif inner.tries is not None:
-                said = (
-                    f"{outer.name} calls {inner.name} ({place(inner)}), which {inner.library} tries "
-                    f"{times(inner.tries)} times by itself: {times(outer.tries)} x {times(inner.tries)}."
-                )
-                fix = (
-                    f"Let only one of them retry: {inner.off} switches that of {inner.library} off."
-                )
-                yield found(outer, Explanation("retry-in-a-retry", said, fix, severity="warning"))
+                yield finding(outer, said, fix)
+            else:
+                product = f"{times(outer.tries)} x {times(inner.tries)}"
+                said = f"{calls}, which {inner.library} retries by itself: {product} tries."
+                fix = f"Let only one of them retry: {inner.off} switches that one off."
+                yield finding(outer, said, fix, "warning")

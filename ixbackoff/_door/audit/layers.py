@@ -18,6 +18,7 @@ from .values import UNKNOWN, Const, Env, External, Items, Made, Value, Values, n
 TABLE = Path(__file__).with_name("table.toml")
 LOCKS = ("uv.lock", "poetry.lock", "requirements*.txt")
 EVERYTHING = ("builtins.Exception", "builtins.BaseException")
+OURS = "ixbackoff"
 ANY, SAME = "?", "same"  # an unknown exception; the one that was caught
 RUNG = re.compile(r"ixbackoff\.(?:N(\d+)|FOREVER)$")
 
@@ -30,7 +31,7 @@ class Layer(NamedTuple):
     tries: float | None  # `None` if the source does not show it
     waits: float | None = None  # seconds, in all
     catches: tuple[tuple[str, bool], ...] | None = None
-    """Exceptions in the order of their handlers, and whether it tries again; `None`: a predicate."""
+    """Exceptions, in the order of the handlers, and whether it goes on; `None`: a predicate."""
     gives: tuple[str, ...] = (SAME,)
     flags: tuple[str, ...] = ()
     library: str = ""
@@ -124,7 +125,7 @@ class Table:
             tries = next((one + row.get("adds", 0) for one in counts if one is not None), None)
         flags = ["no delay"] if row.get("delays", "wait") not in named and "delays" in row else []
         flags = flags if (tries or 3) > 2 else []
-        flags += ["no stop"] if row.get("wraps") and tries == inf and library != "ixbackoff" else []
+        flags += ["no stop"] if row.get("wraps") and tries == inf and library != OURS else []
         waits = None
         if "base" in row and tries is not None and not named.keys() & {"wait", "schedule"}:
             steps = range(min(int(min(tries, 1e4)), 10_000) - 1)

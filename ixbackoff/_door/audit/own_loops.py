@@ -10,13 +10,13 @@ from typing import NamedTuple, TypeAlias
 
 from .code_base import own
 from .layers import ANY, EVERYTHING, SAME, Layer, Table
-from .values import Const, Context, External, Items, Made, Reader, Value, number
+from .values import Const, Context, External, Items, Made, Reader, Values, number
 
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 RETRIES = re.compile(r"retr(y|ies|ying)|attempt|tries\b|backoff|delay", re.I)
 SLEEPS = re.compile(r"(^|[._])(sleep|wait)\b|sleep|_delay$|^backoff$", re.I)
 CLOCK = re.compile(r"time|elapsed|deadline|monotonic")
-FLIPPED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
+FLIPPED: dict[type, type] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
 
 def level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -91,18 +91,16 @@ class Loops:
         """Return the names of the exceptions that a handler catches."""
         if handler.type is None:
             return [EVERYTHING[1]]
-        return [*self.table.names(self.known(self.reader.values(handler.type, at)))] or [ANY]
+        return self.know(self.reader.values(handler.type, at)) or [ANY]
 
-    def known(self, values: Iterable[Value]) -> Iterator[Value]:
-        """Yield values; tell the table of the bases of their classes."""
+    def know(self, values: Values) -> list[str]:
+        """Return the names of classes; tell the table of their bases."""
         for one in values:
-            inside = (
-                [value for item in one.items for value in item] if isinstance(one, Items) else [one]
-            )
-            for value in inside:
-                if isinstance(value, Made):
-                    self.table.know(value.scope, self.reader.ancestors(value.scope))
-            yield from inside
+            if isinstance(one, Made):
+                self.table.know(one.scope, self.reader.ancestors(one.scope))
+            for inside in one.items if isinstance(one, Items) else ():
+                self.know(inside)
+        return [*self.table.names(values)]
 
     def given_up(self, node: Loop, at: Context, handlers: list[ast.ExceptHandler]) -> Iterator[str]:
         """Yield the exceptions of a loop that gives up: those of its handlers, and after it."""
@@ -116,7 +114,7 @@ class Loops:
     def raised(self, node: ast.Raise, at: Context) -> list[str]:
         """Return the exception of a `raise`; `SAME` for a variable."""
         made = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-        found = [*self.table.names(self.known(self.reader.values(made, at)))]
+        found = self.know(self.reader.values(made, at))
         kinds = [one for one in found if one.rpartition(".")[2][:1].isupper()]
         return kinds or ([ANY] if isinstance(node.exc, ast.Call) else [SAME])
 
@@ -170,7 +168,7 @@ class Loops:
             for part in ast.walk(one.test):
                 match part:
                     case ast.Compare(left=left, ops=[op], comparators=[right]):
-                        kind = type(op)
+                        kind: type = type(op)
                         if ast.unparse(right) in ups:
                             left, right, kind = right, left, FLIPPED.get(kind, kind)
                         if ast.unparse(left) not in ups:

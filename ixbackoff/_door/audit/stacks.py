@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from .code_base import CodeBase, Definition
-from .layers import ANY, EVERYTHING, SAME, Layer, Table
+from .layers import ANY, EVERYTHING, OURS, SAME, Layer, Table
 from .own_loops import Loop, Loops, exits
-from .values import Closure, Context, Env, External, Made, Reader, Ready, Value
+from .values import Closure, Context, External, Made, Reader, Ready, Value
 
 PRAGMA = re.compile(r"#\s*ixbackoff: one layer\b")
 DEEPEST, KEPT, MOST = 25, 8, 8_000  # calls in calls; stacks and calls of a function
-OURS = "ixbackoff"
 SINGLE = External("ixbackoff.testing.single_try()")
 CALLS = ("", ".call", ".wraps", ".stream", ".run", ".run_async")  # of an object that tries again
 Step: TypeAlias = ast.Call | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.With
@@ -63,7 +62,7 @@ class Walk:
         self.left = self.too_large = 0
 
     def all(self) -> list[Stack]:
-        """Return the stacks of two layers or more that are no part of another, the largest first."""
+        """Return stacks of two layers or more that are no part of another: the largest first."""
         found: dict[object, Stack] = {}
         for module in self.code.hinted:
             self.reader.forget()
@@ -124,7 +123,7 @@ class Walk:
         """Return the layer of an object that tries again what it is given."""
         row = self.table.find(one.path.removesuffix("()"), wraps=True)
         for _, values in one.given if row else ():
-            [*self.loops.known(values)]
+            self.loops.know(values)
         layer = self.table.layer(row, one.given, at.scope.module.path, line) if row else None
         return layer and layer._replace(name=name)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
-from .code_base import Binding, CodeBase, Definition, Imported, Scope, own
+from .code_base import Binding, CodeBase, Imported, Scope
 
 MOST, DEEPEST = 6, 8  # values of an expression; expressions in expressions
 LARGEST = 1e6
@@ -68,8 +68,8 @@ OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
+    ast.Div: lambda one, other: one / other,
+    ast.Pow: lambda one, other: one**other,
 }
 
 
@@ -82,13 +82,13 @@ class Context(NamedTuple):
 
 
 def frozen(named: dict[str, Values]) -> Env:
-    return tuple((name, values) for name, values in sorted(named.items(), key=str) if values)
+    return tuple((name, named[name]) for name in sorted(named) if named[name])
 
 
 def number(values: Iterable[Value]) -> float | None:
     """Return the first number, such as 3 or "3"; `False` and `None` are 0."""
     for one in values:
-        known = one.value if isinstance(one, Const) else ""
+        known: Any = one.value if isinstance(one, Const) else ""
         if known is None or known is False or type(known) in (int, float):
             return known or 0
         if isinstance(known, str) and known.isdecimal():
@@ -103,7 +103,6 @@ class Reader:
         self.code = code
         self.busy: set[object] = set()
         self.done: dict[object, Values] = {}
-        self.fields: dict[Scope, dict[str, list[tuple[Scope, Binding]]]] = {}
         self.ones: dict[int, tuple[object, object]] = {}
         self.equal: dict[object, object] = {}
 
@@ -113,7 +112,7 @@ class Reader:
             known.clear()
 
     def one(self, value: object) -> object:
-        """Return the first of all equal objects: hashing them again and again takes most of the time."""
+        """Return the first of all equal objects: to hash each one again is slow."""
         known = self.ones.get(id(value))
         if known is None or known[0] is not value:
             known = self.ones[id(value)] = value, self.equal.setdefault(value, value)
@@ -217,7 +216,8 @@ class Reader:
             elif isinstance(one, Imported):
                 found += self.imported(one, deep)
             elif isinstance(one, ast.AnnAssign):
-                found += self.annotated(one.annotation, at, deep)
+                value = self.values(one.value, at, deep)
+                found += value or self.annotated(one.annotation, at, deep)
             else:
                 found += self.values(one, at, deep)
         return tuple(found)
@@ -262,38 +262,22 @@ class Reader:
             if isinstance(one, str):
                 return (External(f"{one}().{name}"),) if owner.instance else ()
             found: list[Value] = [*dict(owner.env).get(name, ())] if name in one.names else []
-            for method, value in self.assigned(one).get(name, [])[:MOST]:
+            for method, value in one.fields.get(name, [])[:MOST]:
                 env = owner.env if method.name == "__init__" else ()
                 found += self.bound([value], Context(method, env, owner), deep)
             if not found and name in one.names:
-                for value in self.bound(one.names[name], Context(one, (), owner), deep):
-                    found += (
-                        self.method(value, owner, deep) if isinstance(value, Closure) else [value]
-                    )
+                for known in self.bound(one.names[name], Context(one, (), owner), deep):
+                    found += self.bound_method(known, owner, deep)
             if found:
                 return tuple(found)
         return ()
 
-    def method(self, function: Closure, owner: Made, deep: int) -> Values:
-        if not function.scope.is_method or function.scope.decorated("staticmethod"):
-            return (function,)
-        bound = function._replace(owner=owner)
-        if function.scope.decorated("property", "cached_property"):
-            return self.returned(Context(function.scope, (), owner), deep)
-        return (bound,)
-
-    def assigned(self, scope: Scope) -> dict[str, list[tuple[Scope, Binding]]]:
-        """Return the values that the methods of a class assign to each attribute of `self`."""
-        if scope not in self.fields:
-            found = self.fields[scope] = {}
-            for method in scope.inner.values():
-                for node in method.nodes:
-                    if not isinstance(node, ast.Assign | ast.AnnAssign):
-                        continue
-                    for to in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                        if isinstance(to, ast.Attribute) and ast.unparse(to.value) == "self":
-                            found.setdefault(to.attr, []).append((method, node.value or node))  # type: ignore
-        return self.fields[scope]
+    def bound_method(self, value: Value, owner: Made, deep: int) -> Values:
+        if not isinstance(value, Closure) or not value.scope.is_method:
+            return (value,)
+        if value.scope.decorated("property", "cached_property"):
+            return self.returned(Context(value.scope, (), owner), deep)
+        return (value if value.scope.decorated("staticmethod") else value._replace(owner=owner),)
 
     def result(self, node: ast.Call, at: Context, deep: int) -> Iterator[Value]:
         for one in self.values(node.func, at, deep):

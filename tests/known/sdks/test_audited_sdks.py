@@ -60,7 +60,8 @@ def main():
         9,
     ),
     "litellm": (
-        "def main(): thrice(lambda: litellm.completion('openai/m', TEXT, api_base=URL, api_key='a'))",
+        "def main(): thrice(lambda: litellm.completion('openai/m', TEXT, api_base=URL,"
+        " api_key='a'))",
         9,
     ),
     "langchain-openai": (
@@ -73,14 +74,15 @@ def main():
         6,
     ),
     "instructor": (
-        "def main(): thrice(lambda: instructor.from_openai(openai.OpenAI(api_key='a', base_url=URL))"
-        ".chat.completions.create(model='m', messages=TEXT, response_model=None))",
+        "def main(): thrice(lambda: instructor.from_openai("
+        "openai.OpenAI(api_key='a', base_url=URL)).chat.completions.create(model='m', messages=TEXT, response_model=None))",
         9,
     ),
     "boto3": (
         """
 def main():
-    s3 = boto3.client("s3", endpoint_url=URL, region_name="a", aws_access_key_id="a", aws_secret_access_key="a")
+    keys = {"aws_access_key_id": "a", "aws_secret_access_key": "a"}
+    s3 = boto3.Session(region_name="a", **keys).client("s3", endpoint_url=URL)
     thrice(lambda: s3.get_object(Bucket="nuts", Key="acorn"))""",
         15,
     ),
@@ -133,7 +135,7 @@ def patient(exceptions, scale=None, max_retries=None):
 class Embeddings:
     def __init__(self, one: openai.OpenAI):
         self.one = one
-    @patient(exceptions=[openai.RateLimitError, openai.InternalServerError], scale=1, max_retries=12)
+    @patient([openai.RateLimitError, openai.InternalServerError], scale=1, max_retries=12)
     def embed(self):
         return self.one.embeddings.create(model="m", input="a")
 def main(): Embeddings(client()).embed()""",
@@ -178,7 +180,9 @@ def main():
     ),
     "tenacity around an SDK": (
         """
-@tenacity.retry(wait=tenacity.wait_random_exponential(min=1, max=60), stop=tenacity.stop_after_attempt(6))
+@tenacity.retry(
+    wait=tenacity.wait_random_exponential(min=1, max=60), stop=tenacity.stop_after_attempt(6)
+)
 def embedded():
     return ask(openai.OpenAI(api_key="a", base_url=URL))
 def main(): embedded()""",
@@ -189,7 +193,8 @@ def main(): embedded()""",
 RUNS = 2
 INNER = 1
 def retried(times):
-    return tenacity.retry(stop=tenacity.stop_after_attempt(times + 1), wait=tenacity.wait_fixed(1), reraise=True)
+    stop = tenacity.stop_after_attempt(times + 1)
+    return tenacity.retry(stop=stop, wait=tenacity.wait_fixed(1), reraise=True)
 @retried(INNER)
 def execute():
     return ask(openai.OpenAI(api_key="a", base_url=URL, max_retries=0))
