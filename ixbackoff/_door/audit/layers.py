@@ -30,7 +30,7 @@ class Layer(NamedTuple):
     label: str
     tries: float | None  # `None` if the source does not show it
     waits: float | None = None  # seconds, in all
-    catches: tuple[tuple[str, bool], ...] | None = None
+    catches: tuple[tuple[str, bool | None], ...] | None = None
     """Exceptions, in the order of the handlers, and whether it goes on; `None`: a predicate."""
     gives: tuple[str, ...] = (SAME,)
     flags: tuple[str, ...] = ()
@@ -101,12 +101,14 @@ class Table:
         maybe = False
         for name, again in layer.catches:
             if name in bases:
+                if again is None and failure in self.parents:
+                    return True  # what a client gives up with is what may pass
                 return again
             if again and failure in self.ancestry(name):
                 return True
             known = failure in self.classes or failure in self.parents or name in self.classes
             related = not known and failure.partition(".")[0] == name.partition(".")[0]
-            maybe |= again and (ANY in (failure, name) or related)
+            maybe |= again is not False and (ANY in (failure, name) or related)
         return None if maybe else False
 
     def layer(self, row: dict[str, Any], given: Env, file: Path, line: int) -> Layer | None:

@@ -74,9 +74,7 @@ class Loops:
             return None  # a prompt, or a reader
         number = self.count(node, at)
         handlers = [handler for one in tries for handler in one.handlers]
-        catches = tuple(
-            (name, not exits(one.body)) for one in handlers for name in self.caught(one, at)
-        )
+        catches = tuple((name, goes_on(one)) for one in handlers for name in self.caught(one, at))
         flags = {"no delay"} if not sleeps and (number or 3) > 2 else set[str]()
         slept = [one for call in sleeps for one in self.reader.values(call.func, at)]
         if isinstance(at.scope.node, ast.AsyncFunctionDef) and External("time.sleep") in slept:
@@ -200,6 +198,17 @@ class Loops:
                 return None
             total += max(known)
         return total
+
+
+def goes_on(handler: ast.ExceptHandler) -> bool | None:
+    """Return whether a loop goes on after a handler; `None` if a function of the failure decides."""
+    for one in level(handler.body):
+        if isinstance(one, ast.If) and (exits(one.body) or exits(one.orelse)):
+            calls = [node for node in ast.walk(one.test) if isinstance(node, ast.Call)]
+            given = [ast.unparse(argument) for call in calls for argument in call.args]
+            if handler.name in given and not exits(handler.body):
+                return None
+    return not exits(handler.body)
 
 
 def is_retried(one: ast.Try, loop: Loop, flags: set[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
-from math import prod
+from math import inf, prod
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -148,7 +148,8 @@ class Walk:
             caught = [failure for failure, verdict in pairs if verdict is not False]
             gives = [name for given in layer.gives for name in ([given], caught)[given == SAME]]
             gives += [failure for failure, verdict in pairs if verdict is False]
-            sure = one.sure and True in verdicts
+            endless = layer.tries == inf and not layer.library  # it may be a prompt, or a reader
+            sure = one.sure and True in verdicts and not endless
             layers = (layer, *one.layers)
             found.append(one._replace(layers=layers, gives=(*dict.fromkeys(gives),), sure=sure))
         if not around:
