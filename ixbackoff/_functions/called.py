@@ -15,25 +15,20 @@ from .settings import wanting
 
 
 class Called:
-    """A decorated function and its `backoff`; the mark of each of its runs holds this object.
-
-    Attributes:
-        once: whether `nested="once"` reduces the inner one of two decorated functions to one try.
-        top: the greatest number of waits.
-        tries: the greatest number of tries, `None` at `FOREVER`.
-        attempt: the function for one try, with `until` and inside the breaker.
-        descent: makes the function that computes the waits of a call.
-    """
+    """A decorated function and its `backoff`: its runs mark their contexts with it."""
 
     def __init__(self, backoff: Any, function: Any, name: str = "") -> None:
         self.backoff = backoff
         self.function = function
         self.name: str = backoff._settings.name or name or function_name(function)
+        # once: whether nested="once" reduces the inner one of two decorated functions to one try
         self.once: bool = backoff._settings.nested == ONCE
-        self.top: int = backoff._top
-        self.tries: int | None = None if self.top == ENDLESS else self.top + 1
+        self.top: int = backoff._top  # the greatest number of waits
+        self.tries: int | None = None if self.top == ENDLESS else self.top + 1  # at most
         self.awaits = is_coroutine_function(function)
+        # attempt: the function for one try, with `until` and inside the breaker
         self.attempt: Any = wanting(function, backoff._settings.until)
+        # descent: makes the function that computes the waits of a call
         self.descent: Callable[[], After] = backoff._begin  # can be pickled, unlike `_descent`
         breaker = backoff._settings.breaker
         if breaker is not None:

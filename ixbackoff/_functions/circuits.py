@@ -1,7 +1,7 @@
 """Tries of a decorated function inside a circuit breaker.
 
 While the breaker is closed, `guarded` calls the function, and `reported` counts a failure when the
-retry loop asks for the next wait. If it is not closed, or has a `rate`, `probing` asks it each try.
+retry loop asks for the next wait. If it is not closed, or has a `rate`, tries go through `probing`.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:
 
 
 def guarded_once(backoff: Any, outer: object) -> Any:
-    """Return `backoff` without the guards of the outer run: a probe would refuse its own try."""
+    """Return `backoff` without the guards of the outer run: its try has passed them already."""
     around = outer.inside.passed if isinstance(outer, ProgramRun) else ()
     if isinstance(outer, Called):
         around = guards_of(outer.backoff._settings) or ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from _thread import RLock  # threading's own; threading itself costs 5 ms to import
 from typing import Any, final
 
-from .._words.commands import Stream
+from .._words.commands import Misuse, Stream
 from .._words.reasons import NOTE, add_note
 from .._words.verdicts import is_transient
 from .._words.vocabulary import CLOCK, Delay
@@ -183,6 +183,13 @@ class Account:
                 rule.succeed(self._paid)
             else:
                 rule.fail()
+
+
+def checked_budget(budget: object) -> None:
+    if not isinstance(budget, RetryBudget | None):
+        raise Misuse(
+            f"budget={budget!r} is not a budget: give a RetryBudget(...), or one of its presets."
+        )
 
 
 def budgeted(stream: Stream, budget: RetryBudget) -> Stream:

@@ -24,26 +24,17 @@ __tracebackhide__ = True
 
 
 class Limit:
-    """A time limit on a part of a run: on the whole run, or on one attempt.
-
-    Attributes:
-        deadline: the time at which the part has to end, on the clock of the interpreter.
-        over: whether the part was interrupted at its deadline.
-        ending: whether the part was interrupted (by a limit, a cancellation or Ctrl-C) and is
-            cleaning up.
-        where: the text for the message that names the command at the deadline.
-        refused: the time at which the next command was refused, if no command was running.
-        cause: the failure of the running command, if one was running.
-    """
+    """A time limit on a part of a run: on the whole run, or on one attempt."""
 
     # Class attributes: most limits change none of them.
-    over = ending = False
-    where = ""
-    refused: float | None = None
-    cause: Exception | None = None
+    over = False  # whether the part was interrupted at its deadline
+    ending = False  # whether the part was interrupted, also by Ctrl-C and such, and is cleaning up
+    where = ""  # the text for the message that names the command at the deadline
+    refused: float | None = None  # when the next command was refused, if no command was running
+    cause: Exception | None = None  # the failure of the running command, if one was running
 
     def __init__(self, now: float, seconds: float, whole: bool) -> None:
-        self.deadline = now + seconds
+        self.deadline = now + seconds  # on the clock of the interpreter
         self.seconds = seconds
         self.whole = whole
 
@@ -79,20 +70,17 @@ class Expired(BaseException):
 
 
 class Left:
-    """The time left for a command of a run, and for the runs that this command starts.
-
-    Attributes:
-        until: the deadline on the system's monotonic clock; `None` if the run has another clock,
-            or if the command is `Together`.
-        over: whether the handler of the command has ended.
-        late: the note of the last wait that would have ended too late; empty if none.
-    """
+    """The time left for a command of a run, and for the runs that this command starts."""
 
     __slots__ = ("_seconds", "late", "over", "until")
 
     def __init__(self, seconds: float, until: float | None = None) -> None:
-        self._seconds, self.until = seconds, until
-        self.over, self.late = False, ""
+        self._seconds = seconds
+        # until: the deadline on the system's monotonic clock; `None` if the run has another clock,
+        # or if the command is `Together`
+        self.until = until
+        self.over = False  # whether the handler of the command has ended
+        self.late = ""  # the note of the last wait that would have ended too late
 
     @property
     def seconds(self) -> float:

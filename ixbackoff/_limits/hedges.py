@@ -8,11 +8,10 @@ from collections import deque
 from typing import TYPE_CHECKING, final
 
 from .._words.checks import between, inf
-from .._words.commands import Misuse
 from .._words.failures import NotReady
 from .._words.verdicts import asked_for, is_transient
 from .breakers import SILENT
-from .budgets import Account, RetryBudget
+from .budgets import Account, RetryBudget, checked_budget
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -28,7 +27,7 @@ class Hedge:
     A request is slow if it takes longer than all but that share of the last 1000. So one number
     says how long to wait and how much more to ask, as in Finagle's `BackupRequestFilter`. A bucket
     bounds the copies while the whole service is slow: a request adds `extra` tokens, and a copy
-    takes one, as does a transient failure. After Retry-After there is no copy until then.
+    takes one, as does a transient failure. A Retry-After forbids copies until its time.
 
     Use one hedge for each service, for all programs, threads and tasks that ask it.
 
@@ -64,9 +63,7 @@ class Hedge:
         self._extra = between("extra", extra, 0.001, 0.25, "copies for each request")
         self._least = between("least", least, 0, 1e9, "seconds")
         self._known = between("known", known, 1, REMEMBERED, "answers")
-        given: object = budget
-        if not isinstance(given, RetryBudget | None):
-            raise Misuse(f"budget={given!r} is not a budget: give a RetryBudget(...).")
+        checked_budget(budget)
         self._budget = budget
         self._recent = deque[float]()
         self._sorted: list[float] = []
@@ -103,7 +100,7 @@ class Hedge:
     def hear(
         self, failure: BaseException | None, now: float, began: float, won: bool = False
     ) -> None:
-        """Take an answer, a failure, or the loss of a race (`None`); `won` is that of a copy."""
+        """Take a failure, or `None` for an answer or a lost race; `won`: the copy was faster."""
         if isinstance(failure, SILENT) or not isinstance(failure, Exception | None):
             return
         transient = failure is not None and is_transient(failure)

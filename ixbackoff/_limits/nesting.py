@@ -55,19 +55,14 @@ RUNNING = placed("RUNNING", ContextVar[Mark]("ixbackoff_running", default=OVER))
 
 
 class ThreadState:
-    """The runs of one thread.
-
-    Attributes:
-        mark: the mark of its newest sync run.
-        awaits: whether an async run may be active.
-        notifying: true while it calls an observer or simulates: what it runs is not observed.
-    """
+    """The runs of one thread."""
 
     __slots__ = ("awaits", "mark", "notifying")
 
     def __init__(self) -> None:
-        self.mark: Mark = OVER
-        self.awaits = self.notifying = False
+        self.mark: Mark = OVER  # of its newest sync run
+        self.awaits = False  # whether an async run may be active
+        self.notifying = False  # true in an observer or a simulation: its runs are not observed
 
 
 HERE = placed("HERE", _local())
@@ -127,7 +122,7 @@ def may_be_inside() -> bool:
 
 
 def check_alone(inner: object, once: bool = False) -> object:
-    """Return the run around `inner`, which then gets a single try; `None` if there is no such run.
+    """Return the run around `inner`, which then gets a single try; `None` without an outer run.
 
     Raise `Misuse` if neither has a setting that allows that, or if `once` is false.
     """

@@ -25,10 +25,10 @@ class Throttle(Gate):
     Of the tries of the last `ttl` seconds it counts those that ended, refused ones included, and
     those that the service answered. It refuses a share of
     `(ended - over * answered) / (ended + 1)`, as in "Handling Overload" of Google's SRE book.
-    Refusals are spread evenly, without random numbers. The first answer after `ttl` seconds without
-    one ends them: an outage is over. A failure that is not transient, such as a 404, is an answer.
-    A try counts when it ends, so a burst is not refused because its answers are under way. A try
-    that hangs or is cancelled does not count, so give each one a deadline.
+    Refusals are spread evenly, without random numbers. If the service answers after `ttl` seconds
+    without an answer, an outage is over, and refusals end. A failure that is not transient, such as
+    a 404, is an answer. A try counts when it ends: answers under way cause no refusals. A try that
+    hangs or is cancelled does not count, so give each one a deadline.
 
     Use one throttle for each service, for all programs, threads and tasks that ask it.
 

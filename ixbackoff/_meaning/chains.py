@@ -14,20 +14,13 @@ Position: TypeAlias = int | None
 
 
 class Step:
-    """A step of an attempt or of a program.
-
-    Attributes:
-        start: the rung that the step needs, or `None` if it fits more than one.
-        may_wait: true if the step can issue a `Delay`; `None` if that is known only at run time.
-        defaults: the defaults of the program that the step joins.
-        unknown: true if the rungs where the step starts and ends are known only at run time.
-    """
+    """A step of an attempt or of a program."""
 
     __slots__ = ()
-    start: Position = None
-    may_wait: bool | None = False
-    unknown = False
-    defaults: Defaults = USUAL
+    start: Position = None  # the rung that the step needs; `None` if it fits more than one
+    may_wait: bool | None = False  # whether it can issue a `Delay`; `None`: known at run time
+    unknown = False  # true if the rungs of its start and end are known only at run time
+    defaults: Defaults = USUAL  # those of the program that the step joins
 
     def below(self, rung: Position) -> Position:
         """Return the rung after this step, or raise `Misuse` if it is impossible on `rung`."""
@@ -108,7 +101,7 @@ class Ladder(Chain):
 
     @property
     def may_wait(self) -> bool | None:
-        """Whether the program can wait; `None` if that is known only at run time."""
+        """True if the program can wait; `None` if that is known only at run time."""
         return self._may_wait
 
 

@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 
 class Defaults(Value):
-    """The default arguments of a run; programs of a `backoff` carry those of the `backoff`.
-
-    Attributes:
-        longest: the longest wait that a service may ask for, in seconds.
-        nested: `ONCE` for a single try of decorated functions that the program calls; any other
-            value rejects them.
-    """
+    """The default arguments of a run; programs of a `backoff` carry those of the `backoff`."""
 
     __slots__ = ("schedule", "within", "budget", "breaker", "stop", "longest", "nested", "through")
 
@@ -46,8 +40,8 @@ class Defaults(Value):
         self.budget = budget
         self.breaker = breaker
         self.stop = stop
-        self.nested = nested
-        self.longest = longest
+        self.nested = nested  # `ONCE`: functions that the program calls get a single try
+        self.longest = longest  # the longest wait that a service may ask for, in seconds
         self.through = through
 
     def replace(self, *given: Any) -> Defaults:

@@ -170,20 +170,15 @@ def plan(
 
 
 class Worst(NamedTuple):
-    """The most that can have happened on the way to a place.
-
-    Attributes:
-        longest: the seconds of its waits and tries; a try without a limit counts 0.
-        open: true if a try has no limit.
-        unknown: pairs of rungs, between which the program of a `bind` led down.
-    """
+    """The most that can have happened on the way to a place."""
 
     tries: float = 0
     waits: float = 0
     seconds: float = 0.0
-    longest: float = 0.0
-    open: bool = False
+    longest: float = 0.0  # the seconds of waits and tries; a try without a limit counts 0
+    open: bool = False  # true if a try has no limit
     commands: Commands = NONE
+    # unknown: pairs of rungs, between which the program of a `bind` led down
     unknown: frozenset[tuple[int, int]] = frozenset()
 
     def tried(self, cost: Cost) -> Worst:

@@ -52,31 +52,7 @@ class InAttempt:
 
 
 class ProgramRun(Run):
-    """The state of one run of a program.
-
-    Attributes:
-        ladder: whether the program has rungs.
-        chance: the source of random numbers for jitter; `None` for the default one.
-        guards: the gates and the circuit breaker that each try passes, outermost first, if any.
-        seconds: the schedule as drawn for this run; `None` before that.
-        shortest: the seconds of the last wait, which is the floor of the next one.
-        not_waited: the exception of a wait, or the failure for which a wait was refused.
-        refused: why the run refused its last wait, if it did.
-        cancelled: tells whether the task was cancelled since the run began; `None` in a sync run.
-        unchosen: the failure that ended the retry because `on` does not choose it.
-        retries: the number of waits after a failure.
-        mark: the mark of the run in its context, which also holds `retries`.
-        longest: the longest wait that a service may ask for; by default that of the program.
-        logger: the logger for waits that really take time.
-        expired: the timeout that ended the run, if one did.
-        limits: the current time limits, innermost last.
-        ons: the `on`s in force, innermost last; `None` if there is no journal for them.
-        kept: the answers that the next try of the current retry step reuses; `None` outside of a
-            retry step, or if there is no journal.
-        retries_begin: called when a retry step begins, if there is a journal; it may skip waits.
-        rung: the current rung, or an upper bound of it.
-        sure: whether `rung` is exact.
-    """
+    """The state of one run of a program."""
 
     # Why a rung can be unsure. `bind(f)` continues with a program that f makes of a value, and only
     # that program knows its end. When the run has failed before, f is not called: there is no value
@@ -93,34 +69,41 @@ class ProgramRun(Run):
     # an unsure run may be lower than `rung` says, and never climbs.
 
     # Class attributes, not slots or assignments in `__init__`: most runs change few of them.
+    # guards: the gates and the circuit breaker that each try passes, outermost first, if any
     guards: tuple[Guard, ...] | None = None
-    seconds: WaitFunction | None = None
-    shortest = 0.0
-    sure = True
-    wait: Delay | None = None
+    seconds: WaitFunction | None = None  # the schedule as drawn for this run
+    shortest = 0.0  # the seconds of the last wait, which is the floor of the next one
+    sure = True  # whether `rung` is exact
+    wait: Delay | None = None  # the current wait
+    # not_waited: the exception of a wait, or the failure for which a wait was refused
     not_waited: BaseException | None = None
-    refused: Reason | None = None
+    refused: Reason | None = None  # why the run refused its last wait, if it did
+    # cancelled: tells whether the task was cancelled since the run began; `None` in a sync run
     cancelled: Callable[[], int] | None = None
+    # unchosen: the failure that ended the retry because `on` does not choose it
     unchosen: BaseException | None = None
     unchosen_note = ""
-    expired: Expired | None = None
-    retries = 0
-    longest: float | timedelta | None = None
-    mark: Mark | None = None
-    logger: Logger | None = None
+    expired: Expired | None = None  # the timeout that ended the run
+    retries = 0  # the number of waits after a failure
+    longest: float | timedelta | None = None  # that a service may ask for; `None`: the program's
+    mark: Mark | None = None  # of the run in its context; it also holds `retries`
+    logger: Logger | None = None  # for waits that really take time
+    # ons: the `on`s in force, innermost last; `None` if there is no journal for them
     ons: list[Predicate] | None = None
+    # kept: the answers that the next try of the current retry step reuses, for a journal
     kept: Sequence[object] | None = None
+    # retries_begin: called when a retry step begins, if there is a journal, which may skip waits
     retries_begin: Callable[[], None] | None = None
     _inside: InAttempt | None = None
 
     def __init__(self, program: Chain, timing: Timing, chance: Chance | None = None) -> None:
         self.program = program
         start = program._start if isinstance(program, Ladder) else None
-        self.ladder = start is not None
-        self.top = self.rung = start or 0
+        self.ladder = start is not None  # whether the program has rungs
+        self.top = self.rung = start or 0  # the first rung; the current one, or its upper bound
         self.timing = timing
-        self.chance = chance
-        self.limits: list[Limit] = []
+        self.chance = chance  # the random numbers for jitter; `None` for the default ones
+        self.limits: list[Limit] = []  # the current time limits, innermost last
 
     @property
     def name(self) -> str:

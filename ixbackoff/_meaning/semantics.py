@@ -486,25 +486,18 @@ def waited(
         if wait is None:  # a test reduces every ladder to one try
             run.not_waited = failure
         else:
-            yield from paused(run, wait)
+            try:
+                yield wait
+            except BaseException as error:  # no step recovers from an exception of a wait
+                run.not_waited = error
+                raise
             wait = None
+            run.end_wait()
         if failure is not None:
             raise failure
         return value
     finally:
         failure = wait = None
-
-
-def paused(run: ProgramRun, wait: Delay | None) -> Task:
-    """Issue a wait; no step recovers from an exception of it."""
-    try:
-        yield wait
-    except BaseException as error:
-        run.not_waited = error
-        raise
-    finally:
-        wait = None
-    run.end_wait()
 
 
 def retried(
@@ -542,7 +535,7 @@ def retried(
             if wait is None:
                 raise failure
             failure = None  # or its frames would live until the next failure
-            try:  # as `paused`, in place
+            try:
                 yield wait
             except BaseException as error:
                 run.not_waited = error
@@ -617,9 +610,10 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
     if isinstance(place, ProgramRun):
         place.expired, place.reason = None, "no time left"
     try:
-        raise limit.exceeded(outcome) from cause or without_expired(outcome)
+        raised = None if isinstance(outcome, Expired) else outcome
+        raise limit.exceeded(outcome) from cause or raised
     finally:  # break the cycle of exception, traceback and this frame
-        outcome = cause = None
+        outcome = cause = raised = None
 
 
 def guarded(effect: Any, breaker: CircuitBreaker, inside: InAttempt) -> Task:
@@ -730,8 +724,3 @@ def reserved(effect: Any, reserve: Reserve, inside: InAttempt) -> Task:
 
 PASSING: Mapping[type, Any] = {CircuitBreaker: guarded, Reserve: reserved}
 """The way through a guard; it is `through` for all other classes."""
-
-
-def without_expired(outcome: BaseException | None) -> BaseException | None:
-    """Return the failure that an interrupted part itself raised; `None` for an `Expired`."""
-    return None if isinstance(outcome, Expired) else outcome

@@ -14,7 +14,7 @@ class Boot(NamedTuple):
     """A reading of the boot clock, which cannot be set and counts sleep."""
 
     id: str  # the id of the boot; empty where the system has none
-    seconds: float  # the seconds since the boot
+    seconds: float  # the seconds since the boot; without such a clock, those of `time.monotonic`
 
 
 @cache
@@ -29,4 +29,4 @@ def since_boot() -> Boot:
     try:
         return Boot(boot_id(), time.clock_gettime(time.CLOCK_BOOTTIME))
     except (OSError, AttributeError):
-        return Boot("", 0.0)
+        return Boot("", time.monotonic())

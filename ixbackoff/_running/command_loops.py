@@ -7,7 +7,7 @@ from types import CoroutineType, UnionType
 from typing import Any, TypeAlias
 
 from .._limits.breakers import checked_breaker
-from .._limits.budgets import RetryBudget
+from .._limits.budgets import checked_budget
 from .._limits.deadlines import checked_seconds, time_limit
 from .._limits.eventloop import cancelled_since, current_task
 from .._limits.gate import checked_gates
@@ -127,18 +127,14 @@ def check_how(how: Defaults, handlers: Handlers) -> None:
     """Check the arguments of a run that differ from the defaults."""
     check_schedule(how.schedule)
     checked_longest(how.longest)
-    budget: object = how.budget
-    if budget is not None and not isinstance(budget, RetryBudget):
-        raise Misuse(
-            f"budget={budget!r} is not a budget: give a RetryBudget(...), or one of its presets."
-        )
+    checked_budget(how.budget)
     if how.breaker is not None:
         checked_breaker("breaker", how.breaker)
     if how.through is not None and checked_gates("through", how.through):
         for kind in (Now, Delay):
             inherited(handlers, kind)
     timed = how.within is not None and checked_seconds("within", how.within) is not None
-    if timed or how.breaker is not None or (budget is not None and budget.timed):
+    if timed or how.breaker is not None or (how.budget is not None and how.budget.timed):
         inherited(handlers, Now)
 
 

@@ -87,7 +87,7 @@ def story_note(story: Story, switched: str = "") -> StoryNote:
 
 
 def story(failure: BaseException) -> Story | None:
-    """Return the story of the run that ended with `failure`; `None` if there is no such note.
+    """Return the story of the run that ended with `failure`; `None` if a run left no note on it.
 
     >>> from ixbackoff import N2, Call, NotReady, at, call
     >>> from ixbackoff.observing import story

@@ -190,7 +190,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
     def through(self, gate: Gate | Reserve) -> Attempt[Any, A_co]:
         """Let each try go through a gate, such as a `Limiter`, and stand in line there.
 
-        With a `Reserve` the turns are those of all processes, and its handler knows where they are.
+        With a `Reserve` all processes share the turns, and its handler decides where these are.
 
         What is written last is outermost. So `.limit(5).through(gate)` limits the try without its
         time in line, and `.through(gate).limit(5)` limits both together.
@@ -229,8 +229,8 @@ class Attempt(Chain, Generic[E_co, A_co]):
         4
 
         Raises:
-            Misuse: `hedge` is not a `Hedge`, or a command may not be issued twice. The run raises
-                it in place of a command that is known only then.
+            Misuse: `hedge` is not a `Hedge`, or a command may not be issued twice. If a function
+                makes that command during the run, the run raises the Misuse before issuing it.
         """
         from .._limits.hedges import Hedge as Kind
 

@@ -24,14 +24,6 @@ def left(wait: Mapping[str, Any], now: float) -> float:
     return min(float(wait["due"]) - now, float(wait["seconds"]))
 
 
-def elapsed() -> float:
-    """Return the seconds of a clock, if possible of one that counts while the machine sleeps."""
-    try:
-        return time.clock_gettime(time.CLOCK_BOOTTIME)
-    except (OSError, AttributeError):
-        return time.monotonic()
-
-
 def clock_in(file: TextIO) -> Callable[[], float]:
     """Return a clock, in seconds since the epoch, that nobody can set: it counts from the boot.
 

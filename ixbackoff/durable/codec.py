@@ -360,7 +360,7 @@ def found(name: str) -> Any:
     if where == module_of("__main__"):
         where = "__main__"
     try:
-        known = where.partition(".")[0] in sys.modules  # a row can import no other package
+        known = where.partition(".")[0] in sys.modules  # a journal imports no new package
         place: Any = sys.modules.get(where) or (import_module(where) if known else None)
         for part in path.split("."):
             place = getattr(place, part)

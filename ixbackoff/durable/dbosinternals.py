@@ -10,6 +10,7 @@ import sqlalchemy
 from dbos import DBOS, DBOSClient
 from dbos._context import current_owner_xid
 from dbos._migration import get_migration_versions, get_sqlite_migration_versions
+from dbos._schemas.system_database import SystemSchema
 from dbos._sys_db import SystemDatabase
 
 SCHEMA = "dbos"
@@ -22,20 +23,12 @@ def connections(client: DBOSClient | DBOS) -> sqlalchemy.Engine:
     return client._sys_db.engine
 
 
-def workflow_table(client: DBOSClient) -> sqlalchemy.Table:
-    return client._sys_db.tables.workflow_status
-
-
-def output_table(client: DBOSClient) -> sqlalchemy.Table:
-    return client._sys_db.tables.workflow_output
-
-
-def step_table(client: DBOSClient) -> sqlalchemy.Table:
-    return client._sys_db.tables.operation_outputs
+def tables(client: DBOSClient) -> type[SystemSchema]:
+    return client._sys_db.tables
 
 
 def tables_of(client: DBOSClient) -> list[sqlalchemy.Table]:
-    return list(workflow_table(client).metadata.tables.values())
+    return list(tables(client).workflow_status.metadata.tables.values())
 
 
 def table_versions(client: DBOSClient, sqlite: bool) -> tuple[int, int]:

@@ -28,35 +28,25 @@ A = TypeVar("A")
 
 MOMENT = 0.02  # seconds between two checks of the worker's lock
 BEGIN = "begin"
-"""The place of the first entry. If the journal has this entry, another process began the run."""
+"""The place of the first entry. If the journal has this entry, the run has already begun."""
 
 TAKEN_AWAY = dbos_errors.DBOSWorkflowCancelledError, dbos_errors.DBOSWorkflowConflictIDError
 
 
 class Held(NamedTuple):
-    """The right of a process to perform a run: the lock that it held when it took the run.
-
-    Attributes:
-        generation: the number of locks that the process had lost before.
-        over: set once the process has lost the lock or shuts down.
-    """
+    """The right of a process to perform a run: the lock that it held when it took the run."""
 
     lock: WorkerLock
-    generation: int
-    over: Event
+    generation: int  # the number of locks that the process had lost before
+    over: Event  # set once the process has lost the lock or shuts down
 
 
 class RunHost(Protocol):
-    """The worker that performs a segment.
-
-    Attributes:
-        threads: a semaphore that limits the handlers that run concurrently.
-        hold: the longest wait, in seconds, that is not parked.
-    """
+    """The worker that performs a segment."""
 
     store: Store
-    threads: asyncio.Semaphore
-    hold: float
+    threads: asyncio.Semaphore  # limits the handlers that run concurrently
+    hold: float  # the longest wait, in seconds, that is not parked
 
     def abortable(self) -> AbstractContextManager[None]:
         """Abort the handler that is called in this block when the worker shuts down."""
@@ -64,12 +54,7 @@ class RunHost(Protocol):
 
 
 class SegmentJournal:
-    """The journal of a run during one segment; segments are numbered from 0.
-
-    Attributes:
-        entries: the entries by their places.
-        before: the places of the entries of earlier segments.
-    """
+    """The journal of a run during one segment; segments are numbered from 0."""
 
     def __init__(self, host: RunHost, start: NewRun, number: int, held: Held) -> None:
         self.checkpoint = start.checkpoint
@@ -78,8 +63,8 @@ class SegmentJournal:
         self.run = start.run
         self.seed: int = start.given["seed"]
         self.number = number
-        self.entries: dict[str, Entry] = {}
-        self.before: frozenset[str] = frozenset()
+        self.entries: dict[str, Entry] = {}  # by their places
+        self.before: frozenset[str] = frozenset()  # the places of entries of earlier segments
         self.resumed = False
         self.began = 0.0
         self.numbering = Lock()
@@ -231,7 +216,7 @@ class Once:
         self._entry: Entry | None = None
 
     def is_of_database(self, _: Exception) -> bool:
-        """Return whether recording the entry has failed, and not making it."""
+        """Return whether the database has failed, rather than `make`."""
         return not self._making
 
     def make(self, make: Make) -> Entry:

@@ -17,16 +17,11 @@ DIGITS = 24
 
 
 class CommandDigest(NamedTuple):
-    """The part of an entry that identifies a command.
+    """The part of an entry that identifies a command."""
 
-    Attributes:
-        kind: the name of its class.
-        shown: its `repr`, which shows no secrets of standard commands.
-    """
-
-    kind: str
+    kind: str  # the name of its class
     digest: str
-    shown: str
+    shown: str  # its `repr`, which shows no secrets of standard commands
 
 
 def digest_of(command: Command[Any]) -> CommandDigest:

@@ -32,55 +32,47 @@ class Listing(NamedTuple):
     failed: str = ""
 
 
-def runs(store: Store, words: Namespace) -> Listing:
+def runs(store: Store, limit: int) -> Listing:
     """List the newest runs."""
     columns = ("run", "workflow", "began", "rung", "wait_count", "state", "worker")
-    return Listing([one._asdict() for one in summaries(store, words.limit)], columns)
+    return Listing([one._asdict() for one in summaries(store, limit)], columns)
 
 
-def show(store: Store, words: Namespace) -> Listing:
+def show(store: Store, found: RunSummary) -> Listing:
     """Show the commands of a run."""
-    found = summary_of(store, words.id)
-    if found is None:
-        return unknown(words.id)
-    rows = [one._asdict() for one in commands(store, words.id)]
+    rows = [one._asdict() for one in commands(store, found.run)]
     now = {"place": "now", "shown": found.state, "outcome": ""}
     return Listing([*rows, now], ("place", "shown", "outcome"))
 
 
-def pause(store: Store, words: Namespace) -> Listing:
+def pause(store: Store, found: RunSummary) -> Listing:
     """Pause a run: no command of it is performed until it is resumed."""
-    return changed(store, words.id, store.pause)
+    store.pause(found.run)
+    return changed(store, found.run)
 
 
-def resume(store: Store, words: Namespace) -> Listing:
+def resume(store: Store, found: RunSummary) -> Listing:
     """Resume a run that was paused or is stuck."""
-    found = summary_of(store, words.id)
-    if found is not None and not store.resume(words.id):
-        return Listing([], failed=f"Run {words.id} cannot be resumed: it is {found.state}.")
-    return changed(store, words.id, lambda run: None)
+    if not store.resume(found.run):
+        return Listing([], failed=f"Run {found.run} cannot be resumed: it is {found.state}.")
+    return changed(store, found.run)
 
 
-def cancel(store: Store, words: Namespace) -> Listing:
+def cancel(store: Store, found: RunSummary) -> Listing:
     """Cancel a run for good; its `finally` blocks run."""
-    return changed(store, words.id, store.cancel)
+    store.cancel(found.run)
+    return changed(store, found.run)
 
 
-def forget(store: Store, words: Namespace) -> Listing:
+def forget(store: Store, found: RunSummary) -> Listing:
     """Delete a run that has ended, and its journal."""
-    found = summary_of(store, words.id)
-    if found is None:
-        return unknown(words.id)
-    if not store.forget(words.id):
-        return Listing([], failed=f"Run {words.id} has not ended: cancel it first.")
+    if not store.forget(found.run):
+        return Listing([], failed=f"Run {found.run} has not ended: cancel it first.")
     return Listing([found._replace(state="forgotten")._asdict()], ("run", "state"))
 
 
-def changed(store: Store, run: str, change: Callable[[str], None]) -> Listing:
-    if summary_of(store, run) is None:
-        return unknown(run)
-    change(run)
-    found: RunSummary | None = summary_of(store, run)
+def changed(store: Store, run: str) -> Listing:
+    found = summary_of(store, run)
     return unknown(run) if found is None else Listing([found._asdict()], ("run", "state"))
 
 
@@ -88,14 +80,20 @@ def unknown(run: str) -> Listing:
     return Listing([], failed=f"There is no run {run}.")
 
 
-WORDS: dict[str, Callable[[Store, Namespace], Listing]] = {
-    "runs": runs,
+WORDS: dict[str, Callable[[Store, RunSummary], Listing]] = {
     "show": show,
     "pause": pause,
     "resume": resume,
     "cancel": cancel,
     "forget": forget,
 }
+
+
+def listed(store: Store, words: Namespace) -> Listing:
+    if words.word == "runs":
+        return runs(store, words.limit)
+    found = summary_of(store, words.id)
+    return unknown(words.id) if found is None else WORDS[words.word](store, found)
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
@@ -111,12 +109,10 @@ def parsed(arguments: list[str] | None) -> Namespace:
     )
     parser.add_argument("--output-format", choices=("text", "json"), default="text")
     words = parser.add_subparsers(dest="word", required=True, metavar="COMMAND")
+    newest = words.add_parser("runs", help=runs.__doc__)
+    newest.add_argument("--limit", type=whole(1, MOST), default=20, metavar="N")
     for name, function in WORDS.items():
-        word = words.add_parser(name, help=function.__doc__)
-        if name == "runs":
-            word.add_argument("--limit", type=whole(1, MOST), default=20, metavar="N")
-        else:
-            word.add_argument("id", metavar="ID")
+        words.add_parser(name, help=function.__doc__).add_argument("id", metavar="ID")
     return parser.parse_args(arguments)
 
 
@@ -156,7 +152,7 @@ def main(arguments: list[str] | None = None) -> int:
         return WRONG
     try:
         while True:
-            listing = WORDS[words.word](store, words)
+            listing = listed(store, words)
             if listing.failed:
                 print(listing.failed, file=sys.stderr)
                 return FAILED

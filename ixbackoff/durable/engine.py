@@ -170,15 +170,8 @@ class Engine(Generic[E]):
         self.store = Store(database, seal)
         if worker:
             try:
-                self._worker = Worker(
-                    self._interpreter,
-                    self._workflows,
-                    self.store,
-                    concurrency,
-                    hold,
-                    self._ended,
-                    keep,
-                )
+                which = interpreter, self._workflows, self.store
+                self._worker = Worker(*which, concurrency, hold, self._ended, keep)
             except BaseException:
                 self.store.close()
                 raise
@@ -246,7 +239,7 @@ class Engine(Generic[E]):
         """Return a handle on the run with this id, whichever process has started it.
 
         Raises:
-            LookupError: there is no such run.
+            LookupError: no run in the database has this id.
         """
         handle = WorkflowHandle[Any](self, id)
         _ = handle.summary

@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -89,28 +90,18 @@ class RunLost(RunReleased):
 
 
 class Checkpoint(NamedTuple):
-    """What a run at `FOREVER` needs to continue after a parked wait without replaying its tries.
+    """The state of a run at `FOREVER` in a parked wait; it continues without replaying tries."""
 
-    Attributes:
-        first: the index of the first command of the retry step.
-        place: the place of the wait.
-        tries, waits, seconds: the numbers of tries and waits so far, and the seconds of the waits.
-        shortest: the seconds of this wait.
-        kept: the places of the answers that the step keeps.
-        segments: the earlier segments with these answers, and with the commands before the step.
-        wait: the times in the entry of this wait.
-    """
-
-    first: int
-    place: str
-    origin: str
-    tries: int
-    waits: int
+    first: int  # the index of the first command of the retry step
+    place: str  # the place of the wait
+    origin: str  # the `origin` of the line
+    tries: int  # the number of tries so far
+    waits: int  # the number of waits so far, and below the seconds of the waits
     seconds: float
-    shortest: float
-    kept: list[str]
-    segments: list[int]
-    wait: Entry
+    shortest: float  # the seconds of this wait
+    kept: list[str]  # the places of the answers that the step keeps
+    segments: list[int]  # the earlier segments with these answers, or with commands before the step
+    wait: Entry  # the times in the entry of this wait
 
 
 class Parked(RunReleased):
@@ -133,20 +124,13 @@ class Cancelled(BaseException):
 
 
 class Journal(Protocol):
-    """The store of the entries of one run.
-
-    Attributes:
-        seed: the seed of the run: each start of a run, even with the same id, has its own.
-        resumed: whether an earlier process began the run.
-        began: the start of the run, in seconds since the epoch.
-        checkpoint: the parked wait after which the run continues, if its journal is long.
-    """
+    """The store of the entries of one run."""
 
     run: str
-    seed: int
-    resumed: bool
-    began: float
-    checkpoint: Checkpoint | None
+    seed: int  # each start of a run, even with the same id, has its own
+    resumed: bool  # whether an earlier process began the run
+    began: float  # the start of the run, in seconds since the epoch
+    checkpoint: Checkpoint | None  # the wait after which the run continues, if its journal is long
 
     @property
     def closing(self) -> bool:
@@ -197,55 +181,37 @@ class Journal(Protocol):
         raise NotImplementedError
 
 
+@dataclass(eq=False)
 class Line:
-    """A sequence of commands: those of a program, or of one effect in `all_of`.
+    """A sequence of commands: those of a program, or of one effect in `all_of`."""
 
-    Args:
-        path: the beginning of the places of the commands.
-        again: whether the next command may have been performed before.
-        origin: the `origin` of the `all_of` around an effect.
+    journal: Journal
+    path: str = ""  # the beginning of the places of the commands
+    again: bool = False  # whether the next command may have been performed before
+    # origin: the place where the current retry step began, or the current place outside of one
+    origin: str = ""
+    checkpoint: Checkpoint | None = None  # where the endless retry step continues, until it begins
 
-    Attributes:
-        checkpoint: where the endless retry step continues, until it begins.
-        began: the index at which the last retry step began.
-        again_at: the places of the kept answers that the first try after a checkpoint reads again.
-        run: the run of the program; `None` in an effect.
-        digest: that of the current command.
-        origin: the place where the current retry step began, or the current place outside of one.
-        tried: the digests of the commands of the current try, the current one included.
-        places: their places.
-        ons: the `on`s that may be asked of a failure of the current command, innermost last.
-        times: the times that deadlines have read since the previous command.
-        refused: the number of waits that the budget has refused since the previous command.
-        gates: the number of gates that were asked since the previous command.
-        aborting: whether this effect has yet to be aborted, after the failure of a concurrent one.
-        aborted: whether this effect was aborted.
-    """
-
-    def __init__(
-        self, journal: Journal, path: str = "", again: bool = False, origin: str = ""
-    ) -> None:
-        self.journal = journal
-        self.path = path
-        self.again = again
-        self.origin = origin
-        self.checkpoint: Checkpoint | None = None
-        self.began = 0
+    def __post_init__(self) -> None:
+        self.began = 0  # the index at which the last retry step began
         self.replays = False  # each wake replays all: for a deadline or a budget, every wait counts
+        # again_at: the places of the kept answers that the first try after a checkpoint reads again
         self.again_at: list[str] = []
-        self.run: ProgramRun | None = None
+        self.run: ProgramRun | None = None  # the run of the program; `None` in an effect
         self.index = 0
-        self.digest = CommandDigest("", "", "")
+        self.digest = CommandDigest("", "", "")  # that of the current command
+        # tried: the digests of the commands of the current try, the current one included
         self.tried: list[str] = []
-        self.places: list[str] = []
+        self.places: list[str] = []  # their places
         self._kept: Sequence[object] | None = None
         self._retries = 0
+        # ons: the `on`s that may be asked of a failure of the current command, innermost last
         self.ons: list[Predicate] = []
-        self.times: list[float] = []
-        self.refused = 0
-        self.gates = 0
-        self.aborting = False
-        self.aborted = False
+        self.times: list[float] = []  # that deadlines have read since the previous command
+        self.refused = 0  # the number of waits that the budget refused since the previous command
+        self.gates = 0  # the number of gates that were asked since the previous command
+        self.aborting = False  # whether a concurrent effect has failed, so that this one aborts
+        self.aborted = False  # whether this effect was aborted
 
     @property
     def place(self) -> str:

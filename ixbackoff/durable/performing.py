@@ -134,11 +134,6 @@ class Performer:
     """The performer of one run: replays the recorded commands, performs and records all others.
 
     Handlers run in threads if the interpreter is not an async one.
-
-    Attributes:
-        gated: whether gates are asked; an exploration lets each try pass.
-        over: the exception that has ended the run in this process, or `None`.
-        cancelled: whether the run was cancelled, so that only its `finally` blocks run.
     """
 
     def __init__(
@@ -148,10 +143,10 @@ class Performer:
         self.handlers: Handlers = interpreter._handlers
         self.threads = isinstance(interpreter, Interpreter)
         self.account = account
-        self.gated = True
+        self.gated = True  # whether gates are asked; an exploration lets each try pass
         self.logger: Logger | None = logger_of(self.handlers.get(Delay))
-        self.over: BaseException | None = None
-        self.cancelled = False
+        self.over: BaseException | None = None  # the exception that ended the run here
+        self.cancelled = False  # whether only the `finally` blocks of the run remain
 
     def replayed(self, stream: Stream, line: Line) -> Stream:
         """Answer the recorded commands of a stream from the journal, and pass on all others.
@@ -257,12 +252,33 @@ class Performer:
         return kind in (Now, Refused) or (self.threads and not stands(command))
 
     async def in_a_row(self, command: Any, stream: Stream, line: Line) -> Reached:
-        """Perform a command and its successors in one thread, until one has to be awaited."""
-        batch = Batch(self, stream, line)
+        """Perform a command and its successors in one thread, until one has to be awaited.
+
+        Handing each command to a thread would take a third as long as recording it. Only the thread
+        runs the stream, until the run abandons the thread.
+        """
+        lock, abandoned = Lock(), False
+
+        def perform(command: Any) -> Reached:
+            while True:
+                value, failure = None, None
+                try:
+                    value = self.performed_here(command, line)
+                except BaseException as error:
+                    failure = error
+                with lock:
+                    if abandoned:
+                        raise RunLost
+                    reached = Reached.by(stream, value, failure)
+                command = reached.command
+                if command is None or self.journal.crowded or not self.blocks(command):
+                    return reached
+
         try:
-            return await self.journal.in_thread(partial(batch.perform, command))
+            return await self.journal.in_thread(partial(perform, command))
         except asyncio.CancelledError:
-            batch.abandon()
+            with lock:
+                abandoned = True  # the thread ends after its current command
             return Reached.by(stream, failure=RunLost())
 
     def performed_here(self, command: Any, line: Line) -> Any:
@@ -510,43 +526,6 @@ class Reached(NamedTuple):
             return cls(None, end.value, None)
         except BaseException as error:
             return cls(None, None, error)
-
-
-class Batch:
-    """Commands that one thread performs, one after another.
-
-    Handing each command to a thread would take a third as long as recording it. Only the thread
-    runs the stream, until the batch is abandoned.
-    """
-
-    def __init__(self, performer: Performer, stream: Stream, line: Line) -> None:
-        self.performer = performer
-        self.stream = stream
-        self.line = line
-        self.lock = Lock()
-        self.abandoned = False
-
-    def perform(self, command: Any) -> Reached:
-        """Perform commands until one has to be awaited, or other runs wait for a thread."""
-        performer = self.performer
-        while True:
-            value, failure = None, None
-            try:
-                value = performer.performed_here(command, self.line)
-            except BaseException as error:
-                failure = error
-            with self.lock:
-                if self.abandoned:
-                    raise RunLost
-                reached = Reached.by(self.stream, value, failure)
-            command = reached.command
-            if command is None or performer.journal.crowded or not performer.blocks(command):
-                return reached
-
-    def abandon(self) -> None:
-        """End the thread after its current command."""
-        with self.lock:
-            self.abandoned = True
 
 
 class Turn:

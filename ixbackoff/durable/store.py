@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from logging import getLogger
 from typing import Any, NamedTuple, TypeAlias
@@ -33,13 +33,11 @@ from .dbosinternals import (
     check_owner,
     connections,
     current_owner,
-    output_table,
     owner_in_database,
-    step_table,
     stop_reconnecting,
     table_versions,
+    tables,
     tables_of,
-    workflow_table,
 )
 from .journal import Checkpoint, Entry
 from .old_sqlite import add_unixepoch
@@ -198,7 +196,7 @@ class Store:
             following["delay_seconds"] = 0.0  # by the clock of this machine
             given = *start[:3], segment + 1, start.checkpoint
             self._client.enqueue_in_transaction(connection, following, *given)
-            rows = workflow_table(self._client)
+            rows = tables(self._client).workflow_status
             change = sqlalchemy.update(rows).values(delay_until_epoch_ms=int(due * 1000))
             connection.execute(change.where(rows.c.workflow_uuid == after))
 
@@ -210,6 +208,10 @@ class Store:
 
     def engine(self) -> sqlalchemy.Engine:
         return connections(self._client)
+
+    def _read(self, query: sqlalchemy.Executable) -> Sequence[Any]:
+        with self.engine().begin() as connection:
+            return connection.execute(query).all()
 
     def segments(self, run: str, first: int = 0) -> list[WorkflowStatus]:
         """Return the segments of a run from number `first` on, by their keys."""
@@ -226,25 +228,22 @@ class Store:
 
     def workflows(self, runs: list[str]) -> dict[str, str]:
         """Return the workflow of each run."""
-        rows, found = workflow_table(self._client), dict[str, str]()
-        with self.engine().begin() as connection:
-            for ids in batched(runs):
-                asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.attributes)
-                some = connection.execute(asked.where(rows.c.workflow_uuid.in_(ids)))
-                for run, attributes in some:
-                    known: dict[str, str] = attributes or {}
-                    found[run] = known.get("workflow", "?")
+        rows, found = tables(self._client).workflow_status, dict[str, str]()
+        asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.attributes)
+        for ids in batched(runs):
+            for run, attributes in self._read(asked.where(rows.c.workflow_uuid.in_(ids))):
+                known: dict[str, str] = attributes or {}
+                found[run] = known.get("workflow", "?")
         return found
 
     def recent(self, limit: int) -> list[str]:
         """Return the ids of the newest runs, the newest first."""
-        rows = workflow_table(self._client)
+        rows = tables(self._client).workflow_status
         asked = sqlalchemy.select(rows.c.workflow_uuid).where(
             rows.c.name == DBOS_NAME, rows.c.workflow_uuid.not_like(f"%{SEPARATOR}%")
         )
         newest = asked.order_by(rows.c.created_at.desc()).limit(limit)
-        with self.engine().begin() as connection:
-            return [run for (run,) in connection.execute(newest)]
+        return [run for (run,) in self._read(newest)]
 
     def forget(self, run: str) -> bool:
         """Delete a run and its journal; if the run has not ended, do nothing and return false."""
@@ -260,7 +259,7 @@ class Store:
 
     def forget_ended(self, before: float) -> None:
         """Delete some of the runs that ended before a time, in seconds since the epoch."""
-        rows, outputs = workflow_table(self._client), output_table(self._client)
+        rows, outputs = tables(self._client).workflow_status, tables(self._client).workflow_output
         join = rows.outerjoin(outputs, rows.c.workflow_uuid == outputs.c.workflow_uuid)
         attributes = sqlalchemy.cast(rows.c.attributes, sqlalchemy.Text)
         ended = sqlalchemy.or_(
@@ -270,9 +269,7 @@ class Store:
         )
         asked = sqlalchemy.select(rows.c.workflow_uuid).select_from(join)
         old = asked.where(rows.c.name == DBOS_NAME, rows.c.completed_at < int(before * 1000), ended)
-        with self.engine().begin() as connection:
-            found = [segment for (segment,) in connection.execute(old.limit(BATCH))]
-        for segment in found:
+        for (segment,) in self._read(old.limit(BATCH)):
             self.forget(run_of(segment))
 
     def last(self, run: str) -> WorkflowStatus | None:
@@ -315,7 +312,7 @@ class Store:
 
     def steps_of(self, segments: list[str]) -> dict[str, list[tuple[int, Entry | None]]]:
         """Return what `steps` returns, for each of many segments."""
-        rows = step_table(self._client)
+        rows = tables(self._client).operation_outputs
         asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.function_id, rows.c.output)
         found: dict[str, list[tuple[int, Entry | None]]] = {segment: [] for segment in segments}
         with self.engine().begin() as connection:
@@ -357,29 +354,27 @@ class Store:
 
     def stuck(self) -> list[WorkflowStatus]:
         """Return the segments that wait for other code."""
-        rows, outputs = workflow_table(self._client), output_table(self._client)
+        rows, outputs = tables(self._client).workflow_status, tables(self._client).workflow_output
         asked = sqlalchemy.select(rows.c.workflow_uuid).where(
             rows.c.name == DBOS_NAME,
             rows.c.status == "ERROR",
             rows.c.workflow_uuid == outputs.c.workflow_uuid,
             outputs.c.error.contains('"stuck":true'),
         )
-        with self.engine().begin() as connection:
-            found = [segment for (segment,) in connection.execute(asked)]
+        found = [segment for (segment,) in self._read(asked)]
         if not found:
             return []
         return self._client.list_workflows(workflow_ids=found, load_input=False)
 
     def waiting(self, known: Iterable[str]) -> dict[str, int]:
         """Return the numbers of runs in the queues of other workflows than the known ones."""
-        rows = workflow_table(self._client)
+        rows = tables(self._client).workflow_status
         asked = sqlalchemy.select(rows.c.queue_name, sqlalchemy.func.count()).where(
             rows.c.name == DBOS_NAME,
             rows.c.status == "ENQUEUED",
             rows.c.queue_name.not_in([queue_of(name) for name in known]),
         )
-        with self.engine().begin() as connection:
-            found = connection.execute(asked.group_by(rows.c.queue_name)).all()
+        found = self._read(asked.group_by(rows.c.queue_name))
         return {queue.removeprefix(QUEUE): number for queue, number in found}
 
     def rewind(self, ended: WorkflowStatus) -> None:
@@ -430,7 +425,7 @@ class Store:
 
     def enqueue_again(self, worker: str) -> int:
         """Put the runs of a dead worker back in their queues; return their number."""
-        rows = workflow_table(self._client)
+        rows = tables(self._client).workflow_status
         return self._enqueue_pending(rows.c.name == DBOS_NAME, rows.c.executor_id == worker)
 
     def give_back(self, segment: str, worker: str, owner: str) -> None:
@@ -446,18 +441,17 @@ class Store:
 
     def enqueue_one(self, segment: str, owner: str) -> bool:
         """Put a segment back in its queue; return false if `owner` no longer owns it."""
-        rows = workflow_table(self._client)
+        rows = tables(self._client).workflow_status
         mine = rows.c.workflow_uuid == segment, rows.c.owner_xid == owner
         return self._enqueue_pending(*mine) > 0
 
     def performed_by(self, worker: str) -> set[tuple[str, str]]:
         """Return the segments of a worker, each with its ownership token, see `owner_of`."""
-        rows = workflow_table(self._client)
+        rows = tables(self._client).workflow_status
         asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.owner_xid).where(
             rows.c.name == DBOS_NAME, rows.c.status == "PENDING", rows.c.executor_id == worker
         )
-        with self.engine().begin() as connection:
-            return {(segment, owner) for segment, owner in connection.execute(asked) if owner}
+        return {(segment, owner) for segment, owner in self._read(asked) if owner}
 
     def _enqueue_pending(self, *which: sqlalchemy.ColumnElement[bool]) -> int:
         """Take segments from their workers, and put them in their queues; return their number.
@@ -466,7 +460,7 @@ class Store:
         call is late, or is repeated because its answer was lost, would take a segment from its next
         worker.
         """
-        rows = workflow_table(self._client)
+        rows = tables(self._client).workflow_status
         change = sqlalchemy.update(rows).where(rows.c.status == "PENDING", *which)
         values = {"status": "ENQUEUED", "owner_xid": None, "started_at_epoch_ms": None}
         with self.engine().begin() as connection:

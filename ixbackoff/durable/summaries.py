@@ -49,21 +49,15 @@ class RunSummary(NamedTuple):
 
 
 class RecordedCommand(NamedTuple):
-    """One command of a run.
-
-    Attributes:
-        shown: its `repr`, without secrets.
-        outcome: "answered", "failed: " and the failure, "aborted", or "until " and the
-            end of a wait.
-    """
+    """One command of a run."""
 
     place: str
-    shown: str
-    outcome: str
+    shown: str  # its `repr`, without secrets
+    outcome: str  # "answered", "aborted", "failed: " and the failure, or "until " and a time
 
 
 def summary_of(store: Store, run: str) -> RunSummary | None:
-    """Summarize a run; return `None` if there is no such run."""
+    """Summarize a run; return `None` if no run has this id."""
     segments = store.newest_segments(run)
     if not segments:
         return None
@@ -127,14 +121,11 @@ def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
     if status == "ENQUEUED":
         return "queued"
     if status == "PENDING" and entries:
-        return after_entry(entries[-1])
+        entry = entries[-1]
+        if "due" in entry:
+            return f"waiting until {clock(entry['due'])}"
+        return f"after {shown(entry)}" if "c" in entry else "performing"
     return OVER.get(status, "starting")
-
-
-def after_entry(entry: Entry) -> str:
-    if "due" in entry:
-        return f"waiting until {clock(entry['due'])}"
-    return f"after {shown(entry)}" if "c" in entry else "performing"
 
 
 def shown(entry: Entry) -> str:

@@ -9,6 +9,7 @@ them, and this worker has not tried to. Others wait for a workflow that no worke
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from datetime import timedelta
 from logging import getLogger
 from threading import Event, Thread
@@ -22,34 +23,23 @@ LOGGER = getLogger("ixbackoff")
 ROUND = 5.0  # seconds between two searches
 
 
+@dataclass
 class UnperformedRuns:
     """A thread that searches for runs that no task has, and puts them back in their queues.
 
     It puts a run of this worker back if no task has it in two consecutive searches. A task that
-    begins after that performs no command, because it does not own the run any more. It puts a stuck
-    run back until the run comes to this worker.
-
-    Args:
-        taken: returns whether a task has a run.
-        stuck: the segments that the code of this process could not continue.
-        keep: the time after which runs that have ended are forgotten.
+    begins after that performs no command, because it does not own the run any more. Each search
+    puts the stuck runs back, until this worker has tried to continue them.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        lock: WorkerLock,
-        workflows: Collection[str],
-        taken: Callable[[str], bool],
-        stuck: Collection[str],
-        keep: timedelta | None,
-    ) -> None:
-        self._store = store
-        self._lock = lock
-        self._workflows = workflows
-        self._taken = taken
-        self._stuck = stuck
-        self._keep = keep
+    store: Store
+    lock: WorkerLock
+    workflows: Collection[str]
+    taken: Callable[[str], bool]  # whether a task has a run
+    stuck: Collection[str]  # the segments that the code of this process could not continue
+    keep: timedelta | None  # the time after which runs that have ended are forgotten
+
+    def __post_init__(self) -> None:
         self._unknown: set[str] = set()
         self._seen: set[tuple[str, str]] = set()
         self._stopped = Event()
@@ -66,29 +56,29 @@ class UnperformedRuns:
             except Exception as error:
                 if not self._stopped.is_set():
                     LOGGER.warning(
-                        "worker %s cannot query its runs: %s", self._lock.id, in_words(error)
+                        "worker %s cannot query its runs: %s", self.lock.id, in_words(error)
                     )
             over = self._stopped.wait(ROUND)
 
     def _search(self) -> None:
-        if self._keep is not None:
-            self._store.forget_ended(self._lock.now() - self._keep.total_seconds())
-        for status in self._store.stuck():
+        if self.keep is not None:
+            self.store.forget_ended(self.lock.now() - self.keep.total_seconds())
+        for status in self.store.stuck():
             workflow = (status.attributes or {})["workflow"]
-            if workflow in self._workflows and status.workflow_id not in self._stuck:
-                self._store.rewind(status)
-        for workflow, number in self._store.waiting(self._workflows).items():
-            if workflow not in self._unknown and self._lock.is_unknown(workflow):
+            if workflow in self.workflows and status.workflow_id not in self.stuck:
+                self.store.rewind(status)
+        for workflow, number in self.store.waiting(self.workflows).items():
+            if workflow not in self._unknown and self.lock.is_unknown(workflow):
                 self._unknown.add(workflow)
                 LOGGER.warning(
                     "no worker has the workflow %s, for which %s runs wait: start an engine with "
                     "it, or cancel them",
                     *(workflow, number),
                 )
-        mine = self._store.performed_by(self._lock.id)
-        left = {(segment, owner) for segment, owner in mine if not self._taken(run_of(segment))}
+        mine = self.store.performed_by(self.lock.id)
+        left = {(segment, owner) for segment, owner in mine if not self.taken(run_of(segment))}
         for segment, owner in left & self._seen:
-            if self._store.enqueue_one(segment, owner):
+            if self.store.enqueue_one(segment, owner):
                 LOGGER.warning(
                     "run %s was taken but not begun: it is back in its queue", run_of(segment)
                 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from contextvars import Context
+from dataclasses import dataclass
 from datetime import timedelta
 from logging import getLogger
 from threading import Condition, Event, Lock
@@ -27,7 +28,6 @@ from .dbosjournal import Held, SegmentJournal
 from .journal import Cancelled, Checkpoint, Parked, RunLost
 from .outages import in_words, insist_in_thread
 from .performing import is_mistake, run_durably
-from .runlocks import RunLocks
 from .store import (
     APPLICATION,
     DBOS_NAME,
@@ -58,6 +58,33 @@ WORKERS: list[Worker] = []
 """The worker of this process, if it has one: DBOS allows only one."""
 
 
+class RunLocks:
+    """Locks of runs: the tasks of an event loop perform a run one after another.
+
+    A run that is paused and immediately resumed is taken from its queue while its former task may
+    still perform a command. The new task performs no command before the former task has ended.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[str, asyncio.Event] = {}
+
+    def held(self, run: str) -> bool:
+        """Return whether a task holds the lock of a run; any thread may call this."""
+        return run in self._held
+
+    @asynccontextmanager
+    async def of(self, run: str) -> AsyncGenerator[None]:
+        """Hold the lock of a run in a block, once no other task holds it."""
+        while (before := self._held.get(run)) is not None:
+            await before.wait()
+        over = self._held[run] = asyncio.Event()
+        try:
+            yield
+        finally:
+            del self._held[run]
+            over.set()
+
+
 def check_no_worker() -> None:
     """Raise Misuse if this process, or the process from which it was forked, has a worker."""
     if WORKERS and WORKERS[0].process != os.getpid():
@@ -71,46 +98,29 @@ def check_no_worker() -> None:
         )
 
 
+@dataclass(eq=False)
 class Worker:
     """The worker of this process.
-
-    Args:
-        ended: notified at the end of each run or segment.
-
-    Attributes:
-        closing: whether the worker performs no more commands.
-        generation: the number of locks that were lost.
-        stuck: the segments that the code of this process cannot continue.
-        over: set once the current lock is lost, or the worker performs no more commands.
-        changing: a lock, held while the worker starts or stops DBOS.
 
     Raises:
         Misuse: another process has the lock of the file.
     """
 
-    def __init__(
-        self,
-        interpreter: AnyInterpreter,
-        workflows: Mapping[str, AnyWorkflow],
-        store: Store,
-        concurrency: int | None,
-        hold: float,
-        ended: Condition,
-        keep: timedelta | None,
-    ) -> None:
-        self.interpreter = interpreter
-        self.workflows = workflows
-        self.store = store
-        self.concurrency = concurrency
-        self.hold = hold
-        self.ended = ended
-        self.keep = keep
+    interpreter: AnyInterpreter
+    workflows: Mapping[str, AnyWorkflow]
+    store: Store
+    concurrency: int | None
+    hold: float
+    ended: Condition  # notified at the end of each run or segment
+    keep: timedelta | None
+
+    def __post_init__(self) -> None:
         self.process = os.getpid()
-        self.closing = False
-        self.generation = 0
-        self.stuck: set[str] = set()
-        self.over = Event()
-        self.changing = Lock()
+        self.closing = False  # whether the worker performs no more commands
+        self.generation = 0  # the number of locks that were lost
+        self.stuck: set[str] = set()  # the segments that the code of this process cannot continue
+        self.over = Event()  # set once the current lock is lost, or the worker closes
+        self.changing = Lock()  # held while the worker starts or stops DBOS
         self.threads = asyncio.Semaphore(THREADS)
         self.run_locks = RunLocks()
         self.dbos: DBOS | None = None

@@ -23,8 +23,9 @@ from uuid import uuid4
 
 import sqlalchemy
 
+from .._running.boots import since_boot
 from .._words.commands import Misuse
-from .clocks import DatabaseClock, clock_in, elapsed
+from .clocks import DatabaseClock, clock_in
 from .store import Store, run_of
 
 LOGGER = getLogger("ixbackoff")
@@ -110,7 +111,7 @@ class ServerLock:
         self._session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         for setting in KEEPALIVE:  # so that the server notices a machine that is gone
             self._session.execute(sqlalchemy.text(f"set {setting}"))
-        self._sure = elapsed()
+        self._sure = since_boot().seconds
         lock = sqlalchemy.text("select pg_advisory_lock(:kind, :key)")
         self._session.execute(lock, {"kind": LOCKS, "key": key_of(self.id)})
         shared = sqlalchemy.text("select pg_advisory_lock_shared(:kind, :key)")
@@ -127,7 +128,7 @@ class ServerLock:
 
     def has_lock(self) -> bool:
         """Return whether the worker is sure that no other worker has taken over its runs."""
-        return elapsed() - self._sure < SURE
+        return since_boot().seconds - self._sure < SURE
 
     def is_unknown(self, workflow: str) -> bool:
         with self._engine.begin() as connection:
@@ -156,7 +157,7 @@ class ServerLock:
 
     def _watch_itself(self, lost: Callable[[], None]) -> None:
         while not self._stopped.wait(BEAT):
-            before = elapsed()
+            before = since_boot().seconds
             try:
                 self._session.execute(sqlalchemy.text("select 1"))
             except Exception:
@@ -235,9 +236,5 @@ if hasattr(os, "register_at_fork"):
 
 
 def key_of(worker: str) -> int:
-    """Return the key of the lock of a worker.
-
-    >>> key_of("here:7:1a2b3c4d")
-    -727016644
-    """
+    """Return the key of the lock of a worker."""
     return zlib.crc32(worker.encode()) - 2**31

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from .._limits.breakers import CircuitBreaker
-from .._limits.budgets import RetryBudget
+from .._limits.budgets import RetryBudget, checked_budget
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
@@ -120,12 +120,9 @@ def durable(
     if schedule is not None:
         check_schedule(schedule)
     checked_seconds("within", within)
-    given: tuple[object, ...] = (name, budget)
-    if given[1] is not None and not isinstance(given[1], RetryBudget):
-        raise Misuse(
-            f"budget={budget!r} is not a budget: give a RetryBudget(...), or a preset of it."
-        )
-    if given[0] is not None and (not isinstance(given[0], str) or not given[0]):
+    checked_budget(budget)
+    given: object = name
+    if given is not None and (not isinstance(given, str) or not given):
         raise Misuse(f"durable(name={name!r}): give a string that is not empty.")
 
     def made(function: Callable[P, Program[I, Z, A, E]]) -> Workflow[P, A, E, I]:

@@ -11,7 +11,7 @@ from .._words.checks import above_zero
 Arrivals: TypeAlias = float | Callable[[float], float] | Iterable[float]
 """Arrivals per second; a function from the time, in seconds, to arrivals per second; or times."""
 STEPS = 64
-"""The steps of a second in which a changing rate is constant. A power of two: steps are exact."""
+"""The steps in a second; a changing rate is constant in each. A power of two: they are exact."""
 
 
 def arrival_times(arrivals: Arrivals, until: float, random: Callable[[], float]) -> Iterator[float]:

@@ -180,7 +180,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
         "--service",
         choices=("post", "queue", "channel"),
         default="queue",
-        help="post: the post's server, which gets slower under load; queue: workers and a queue, "
+        help="post: a web server, which gets slower under load; queue: workers and a queue, "
         "which rejects requests when it is full; channel: overlapping transmissions are lost "
         "(default: queue)",
     )

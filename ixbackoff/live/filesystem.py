@@ -136,7 +136,7 @@ def is_name_of(path: str, descriptor: int, folder: int | None = None) -> bool:
 
 @contextmanager
 def naming(path: str) -> Generator[None]:
-    """Make errors of the operating system name `path`, whichever file they came from."""
+    """Raise errors of the operating system with `path` as their file name."""
     try:
         yield
     except OSError as error:

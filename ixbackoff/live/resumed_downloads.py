@@ -17,7 +17,7 @@ from .exchanges import Exchange, Progress
 from .files import PartFile, PartOrigin, is_header
 
 GAIN = 256 * 1024
-"""Bytes: a try opens another connection if the one that broke delivered as many new ones."""
+"""A try opens another connection if the one that broke delivered as many new bytes."""
 OVERLAP = 64 * 1024  # the last bytes of a part, which the next range repeats, to compare them
 CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,20})-([0-9]{1,20})/([0-9]{1,20}|\*)")
 LENGTH = re.compile("[0-9]{1,20}")
@@ -76,7 +76,7 @@ class Arrival:
         """Begin to take a response; return `False` if the next request has to be for the whole.
 
         Raises:
-            ConnectionError: the server sends a range without a request for one.
+            ConnectionError: the server sends a range as the whole.
             TooLarge: the server announces more than `Limits.max_size`.
         """
         headers = response.headers
@@ -101,8 +101,8 @@ class Arrival:
     def _continues_with(self, headers: Mapping[str, str]) -> bool:
         """Return whether a partial response is the requested range of the same version.
 
-        A response without the validator of the part may be of another version: RFC 9110, section
-        15.3.7, lets a server leave the validator out only where the whole response has none.
+        A response without the validator of the part may be of another version. RFC 9110, section
+        15.3.7, lets a server leave out `Last-Modified`, but an ETag only if the whole has none.
         """
         origin = self.part.origin
         place = CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,18 +52,16 @@ def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
     with saved_figure(folder, name, picture.inches) as (figure, files):
         headline(figure, picture.headline)
         axes = figure.subplots(*shape, squeeze=False, **sharing)
-        for row, panels in enumerate(picture.panels):
-            for column, panel in enumerate(panels):
-                plot = axes[row][column]
-                draw_panel(plot, panel)
-                if column == 0 or not picture.shared:
-                    plot.set_ylabel(panel.label)
-                if row == shape[0] - 1 or not picture.shared:
-                    plot.set_xlabel(panel.x)
+        every = [*zip(axes.flat, chain(*picture.panels), strict=True)]
+        for number, (plot, panel) in enumerate(every):
+            draw_panel(plot, panel)
+            if number % shape[1] == 0 or not picture.shared:
+                plot.set_ylabel(panel.label)
+            if number >= len(every) - shape[1] or not picture.shared:
+                plot.set_xlabel(panel.x)
         gap = LINE / (0.75 * 72 * picture.inches[1] / shape[0])
-        for row, panels in enumerate(picture.panels):
-            for column, panel in enumerate(panels):
-                label_lines(axes[row][column], panel.lines, gap)
+        for plot, panel in every:
+            label_lines(plot, panel.lines, gap)
     return files
 
 

@@ -62,10 +62,18 @@ def plot(
             f"plot({dict(schedules)!r}, wait_count={wait_count!r}): give a schedule, and 1 wait or "
             "more."
         )
-    runs = {name: sampled(timing, wait_count, seed) for name, timing in schedules.items()}
+    runs = {
+        name: [
+            timing.preview(wait_count, seed=number)
+            for number in range(seed, seed + 1 if timing.deterministic else seed + RUNS)
+        ]
+        for name, timing in schedules.items()
+    }
     first = min(run[0][0] for run in runs.values())
     last = max(run[0][-1] for run in runs.values())
-    text = f"How long the waits get: from {first:.3g} s to {last:.3g} s"
+    text = f"How long the waits get: from {first:.3g} s to {last:.3g} s (seed {seed})"
+    if any(not timing.deterministic for timing in schedules.values()):
+        text = text[:-1] + f"; bands: {RUNS} runs)"
     files: list[Path] = []
     for name_of_scale, scale in SCALES.items():
         lines = {
@@ -76,12 +84,6 @@ def plot(
         picture = Picture(text, [[panel]], (8.0, 5.0))
         files += draw(picture, f"{name}-{name_of_scale}", Path(folder))
     return files
-
-
-def sampled(timing: Timing, wait_count: int, seed: int) -> list[list[float]]:
-    """Return the waits of one run, and of a hundred if they are random."""
-    seeds = range(seed, seed + 1 if timing.deterministic else seed + RUNS)
-    return [timing.preview(wait_count, seed=seed) for seed in seeds]
 
 
 def curve(number: int, runs: Sequence[Sequence[float]], scale: str) -> Graph:

@@ -241,11 +241,6 @@ def steady(timing: Timing) -> tuple[WaitFunction, float] | None:
     """Return the waits that all runs share, and the `spread` of their random factors (1: none).
 
     Return `None` if the waits of two runs can differ in another way.
-
-    >>> from ixbackoff import Exponential
-    >>> waits, spread = steady(Exponential().jittered(1.5))
-    >>> waits(3), spread
-    (8.0, 1.5)
     """
     if timing.deterministic:
         return timing.begin(), 1.0

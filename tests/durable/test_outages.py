@@ -21,29 +21,18 @@ from dbos._sys_db import SystemDatabase
 from sqlalchemy import BigInteger, cast, func
 from sqlalchemy.exc import OperationalError
 
-from ixbackoff import N1, Constant, Listed, Misuse, at, attempt
-from ixbackoff.durable import Engine, durable, outages
+from ixbackoff import Listed, Misuse
+from ixbackoff.durable import Engine, outages
 from ixbackoff.durable import durable_command as commandline
 from ixbackoff.durable.journal import RunLost
 from ixbackoff.durable.outages import insist, insist_async, wait_after
 from ixbackoff.observing import Ended, Event, observed
 
-from ..support.durable.engines import Said, Say, fails, until, url_in, working
+from ..support.durable.engines import Said, both, fails, until, url_in, working
 from ..support.kills.disks import Disk, small_disk
 from ..support.servers.postgresql import Server
 
 LARGE = os.urandom(200_000).hex()
-
-
-@attempt
-def two() -> Any:
-    yield from Say("first")
-    return (yield from Say("second"))
-
-
-@durable(name="both", schedule=Constant(0.1))
-def both() -> Any:
-    return at(N1).retry(two())
 
 
 DOWN = OperationalError("select", {}, Exception("the server is away"))

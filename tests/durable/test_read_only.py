@@ -10,24 +10,12 @@ import pytest
 import sqlalchemy
 from sqlalchemy import event
 
-from ixbackoff import N1, Constant, at, attempt
-from ixbackoff.durable import Engine, durable
+from ixbackoff.durable import Engine
 
-from ..support.durable.engines import Said, Say, until, url_in
+from ..support.durable.engines import Said, both, until, url_in
 from ..support.servers.postgresql import Server
 
 pytestmark = pytest.mark.slow
-
-
-@attempt
-def two() -> Any:
-    yield from Say("first")
-    return (yield from Say("second"))
-
-
-@durable(name="both", schedule=Constant(0.1))
-def both() -> Any:
-    return at(N1).retry(two())
 
 
 def waits_until_it_is_mended(database: str, change: Any, said_by: str, caplog: Any) -> None:

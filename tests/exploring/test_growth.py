@@ -5,21 +5,17 @@ from __future__ import annotations
 import re
 import tracemalloc
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from ixbackoff import N3, Command, Do, Interpreter, Log, at, attempt
+from ixbackoff import N3, Do, Log, at, attempt
 from ixbackoff.testing.exploring import Model, Progress
 from ixbackoff.testing.exploring import searching as searching_module
 
+from ..support.models.stores import Put, Store
+
 pytestmark = pytest.mark.slow
-
-
-@dataclass(frozen=True)
-class Put(Command[None]):
-    key: str
 
 
 @attempt
@@ -27,17 +23,6 @@ def puts(keys: Iterable[str]) -> Do[Put | Log, None]:
     for key in keys:
         yield from Log(f"putting {key}")
         yield from Put(key)
-
-
-@dataclass
-class Store:
-    there: dict[str, int] = field(default_factory=dict)
-
-    def put(self, command: Put) -> None:
-        self.there[command.key] = 1
-
-    def interpreter(self) -> Interpreter[Put]:
-        return Put.handled_by(self.put)
 
 
 store = Model(Store, Store.interpreter)

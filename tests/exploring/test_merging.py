@@ -10,7 +10,7 @@ import pytest
 
 from ixbackoff.testing.exploring import Broken
 from ixbackoff.testing.exploring.machines import Machine
-from ixbackoff.testing.exploring.strands import Strand
+from ixbackoff.testing.exploring.processes import Strand
 
 from ..support.generators.random_models import every_end, found, search, timed_search
 

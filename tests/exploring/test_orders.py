@@ -5,16 +5,16 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from ixbackoff import N0, N2, Command, Do, Interpreter, all_of, at, attempt
+from ixbackoff import N0, N2, Do, all_of, at, attempt
 from ixbackoff.testing.exploring import Broken, End, Explored, Model
 from ixbackoff.testing.exploring.shared_cells import WHOLE, Cells, Recorder, Touch
 
 from ..support.generators.cell_models import Cupboard, Do1, ends, following
+from ..support.models.stores import Put, Store
 
 
 @pytest.mark.slow
@@ -32,22 +32,6 @@ def test_the_random_searches_are_of_all_kinds(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Recorder, "apart", lambda *_: True)
     wrong = [ends(seed, merge=True) for seed in range(100)]
     assert sum(one != other for one, other in zip(right, wrong, strict=True)) > 4
-
-
-@dataclass(frozen=True)
-class Put(Command[None]):
-    key: str
-
-
-@dataclass
-class Store:
-    there: dict[str, int] = field(default_factory=dict)
-
-    def put(self, command: Put) -> None:
-        self.there[command.key] = 1
-
-    def interpreter(self) -> Interpreter[Put]:
-        return Put.handled_by(self.put)
 
 
 @attempt

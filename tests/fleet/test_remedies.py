@@ -17,7 +17,7 @@ def remedied(remedy: Waiting, clients: int = 1000) -> Crash:
 
 
 def test_with_4096_places_only_circuit_breakers_save_the_server() -> None:
-    some = crash(backlog=[4096], clients_wait=REMEDIES)
+    some = crash(backlog=[4096], waiting=REMEDIES)
     assert [one.recovers for one in some] == ["breakers" in one.remedy for one in some]
     assert all(one.after < 50 for one in some if "breakers" in one.remedy)
 
@@ -35,7 +35,7 @@ def test_a_remedy_is_anew_for_each_seed() -> None:
 
 
 def test_its_table_has_a_line_and_its_picture_five_lines_for_a_queue() -> None:
-    some = crash(3, clients=20, watch=4, backlog=[128], clients_wait=REMEDIES)
+    some = crash(3, clients=20, watch=4, backlog=[128], waiting=REMEDIES)
     assert len(EXPERIMENT.rows(some)) == len(REMEDIES)
     [[panel], _] = EXPERIMENT.picture(some).panels
     assert [*panel.lines] == ["fixed", "exponential", "three waits", "budgets", "breakers"]

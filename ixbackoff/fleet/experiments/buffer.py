@@ -98,7 +98,7 @@ def picture(results: Sequence[Buffered]) -> Picture:
         Panel("consumed, MB/s", consumed, x="producers", limits=(0, None)),
         Panel("collisions, in all", collisions, x="producers", scale="symlog"),
     ]
-    headline = "The more producers share a full disk: what is consumed, and collisions"
+    headline = "On a full disk, producers that look first hardly collide, and least is lost"
     return Picture(headline, [panels])
 
 

@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, NamedTuple
 
-from ixbackoff import N6, CircuitBreaker, Command, Exponential, RetryBudget, at, do
+from ixbackoff import N6, CircuitBreaker, Exponential, RetryBudget, at, do
 from ixbackoff.fleet import BoundedQueue, Metered, Outage, simulate
 from ixbackoff.schedules import Schedule
 
 from ..._argument_parser import whole
 from ..drawing import Picture, grid
 from ..reports import Report
-from .experiment import Cells, Experiment, recovery_cells, shared
+from .experiment import Ask, Cells, Experiment, recovery_cells, shared
 
 LIMIT = 2.0  # seconds that a client waits for an answer
 SCHEDULE: Schedule = Exponential(1.0, cap=10.0).jittered()
@@ -28,10 +28,6 @@ QUEUE = 5  # places for each worker
 OPEN_FOR = (2.0, 10.0)
 STEADY = 20
 OPENING = 10  # seconds of the outage after which the breakers are open
-
-
-class Ask(Command[None]):
-    __slots__ = ()
 
 
 ASKING = at(N6).retry(do(Ask()).limit(LIMIT))
@@ -127,7 +123,7 @@ def row(result: Protected) -> Cells:
 
 def picture(results: Sequence[Protected]) -> Picture:
     return grid(
-        "A service that is down: the requests during the outage, and the recovery",
+        "Circuit breakers keep requests from a service that is down",
         {"": {result.way.name: (result.asked, result.report.well) for result in results}},
         {"requests per second": "symlog", "runs that end well per second": "linear"},
         ("the service is down", results[0].report.stopped.span),

@@ -190,7 +190,7 @@ def crash(
     ] = LINGERING,
     int64: Annotated[bool, bool, "let delays above 292 years overflow, as in Go"] = False,
     server: SlowingServer | None = None,
-    clients_wait: Sequence[Waiting] = (),
+    waiting: Sequence[Waiting] = (),
     seed: int = 0,
 ) -> list[Crash]:
     """Simulate each way to wait with each accept queue, whose length replaces that of `server`."""
@@ -198,7 +198,7 @@ def crash(
     return [
         crashed(way, replace(model, backlog=length), clients, steady, outage, watch, seed)
         for length in backlog
-        for way in clients_wait or ways()
+        for way in waiting or ways()
     ]
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, Generic, NamedTuple, TypeAlias, TypeVar, get_origin
 
+from ixbackoff import Command
+
 from ..._argument_parser import Flag, Parser, add_flags
 from ...plotting.plot_command import pictured
 from ..drawing import Average, Picture, draw, summary
@@ -29,6 +31,12 @@ Columns with the same text before ` | ` in their headings are a group, which has
 Cells that are numbers or `Shown` are averaged over seeds.
 """
 NO_NUMBER = ("-", "never")  # the cells for a missing number
+
+
+class Ask(Command[None]):
+    """A request to the service of an experiment."""
+
+    __slots__ = ()
 
 
 class Shown(NamedTuple):

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Annotated, NamedTuple
 
-from ixbackoff import N0, N2, Command, Delay, Exponential, Now, Program, RetryBudget, at, do
+from ixbackoff import N2, Exponential, RetryBudget, at, do
 from ixbackoff.fleet import BoundedQueue, Layer, Metered, Outage, Service, simulate
 from ixbackoff.schedules import Schedule
 
 from ..._argument_parser import number, whole
 from ..drawing import Picture, grid
 from ..reports import Report
-from .experiment import Cells, Experiment, Shown, grouped, recovery_cells, shared
+from .experiment import Ask, Cells, Experiment, Shown, grouped, recovery_cells, shared
 
 TRIES = 3
 LIMIT = 1.0  # seconds that a layer waits for the next one
@@ -26,11 +26,7 @@ SCHEDULE: Schedule = Exponential(0.1)
 WAITS = 0.3  # the sum of the waits of a run
 
 
-class Query(Command[None]):
-    __slots__ = ()
-
-
-RETRYING: Program[N2, N0, None, Query | Now | Delay] = at(N2).retry(do(Query()).limit(LIMIT))
+RETRYING = at(N2).retry(do(Ask()).limit(LIMIT))
 """The program of each layer and of the clients."""
 
 THINK = 10.0
@@ -127,7 +123,7 @@ def nested(
     end = STEADY + outage
     outcome = simulate(
         RETRYING,
-        service.serves(Query),
+        service.serves(Ask),
         clients=clients,
         seconds=end + watch,
         schedule=SCHEDULE,

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Annotated, Any, NamedTuple
 
-from ixbackoff import N0, N1, N2, N3, N4, Command, Constant, at, do
+from ixbackoff import N0, N1, N2, N3, N4, Constant, at, do
 from ixbackoff.fleet import BoundedQueue, Outage, simulate
 
 from ..._argument_parser import number, whole
 from ..drawing import Panel, Picture, by_second
 from ..reports import Report
-from .experiment import Cells, Experiment
+from .experiment import Ask, Cells, Experiment
 
 CAPACITY = 300  # requests/s
 LIMIT = 1.0  # seconds that a client waits for an answer; then it retries immediately
@@ -26,10 +26,6 @@ QUEUE = 10_000  # places
 RUNGS: tuple[Any, ...] = (N0, N1, N2, N3, N4)
 STEADY = 40
 HEALTHY = 0.8  # the share of the arrivals that succeeds, before an outage, in a working system
-
-
-class Ask(Command[None]):
-    __slots__ = ()
 
 
 class Load(NamedTuple):

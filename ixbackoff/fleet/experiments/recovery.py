@@ -11,19 +11,15 @@ from math import ceil, inf, isnan, log
 from statistics import median
 from typing import Annotated, NamedTuple
 
-from ixbackoff import N20, Command, Constant, Exponential, at
+from ixbackoff import N20, Constant, Exponential, at
 from ixbackoff.fleet import BoundedQueue, Outage, simulate
 from ixbackoff.schedules import Schedule
 
 from ..._argument_parser import number, whole
 from ..drawing import Panel, Picture, by_size
-from .experiment import Cells, Experiment, Shown, text
+from .experiment import Ask, Cells, Experiment, Shown, text
 
 SPREAD = 2.0  # R is uniform between 1 and this
-
-
-class Reach(Command[None]):
-    __slots__ = ()
 
 
 class Formula(NamedTuple):
@@ -101,8 +97,8 @@ class Recovery(NamedTuple):
 
 def recovered(outage: float, formula: Formula, clients: int = 1, seed: int = 0) -> Recovery:
     outcome = simulate(
-        at(N20).retry(Reach()),
-        BoundedQueue(length=0, work=0.0, workers=clients).serves(Reach),
+        at(N20).retry(Ask()),
+        BoundedQueue(length=0, work=0.0, workers=clients).serves(Ask),
         clients=clients,
         seconds=formula.bound(outage) + 1,
         schedule=formula.schedule,

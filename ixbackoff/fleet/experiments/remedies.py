@@ -53,5 +53,5 @@ def row(result: Crash) -> Cells:
 
 
 EXPERIMENT = CRASH._replace(
-    model=partial(crash, clients_wait=REMEDIES), row=row, names=3, seeds=3, average=median
+    model=partial(crash, waiting=REMEDIES), row=row, names=3, seeds=3, average=median
 )

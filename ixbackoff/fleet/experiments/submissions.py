@@ -89,7 +89,7 @@ def picture(results: Sequence[Submissions]) -> Picture:
         Panel("jobs that were taken, in all", jobs, x="submitters", limits=(0, None)),
         Panel("descriptors in use", by_second(used), x=f"time with {watched} submitters, s"),
     ]
-    headline = "Submitters share a pool of descriptors: what happens when it is empty"
+    headline = "When descriptors run out, only submitters that look first keep working"
     return Picture(headline, [panels])
 
 

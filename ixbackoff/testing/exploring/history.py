@@ -13,19 +13,13 @@ A_co = TypeVar("A_co", covariant=True)
 
 
 class Occurrence(NamedTuple):
-    """A surprise that does not make a command fail.
+    """A surprise that does not make a command fail."""
 
-    Attributes:
-        kind: a turn of another program or branch, a change of the world, the landing of a late
-            command, or a random pick.
-        place: the number of the program, of the change, of the late command, or the number picked.
-        path: the path of the branch that continues, if a branch does.
-    """
-
+    # a turn of another program or branch, a change of the world, a late command, a random pick
     kind: Literal["turn", "change", "landing", "pick"]
-    place: int
+    place: int  # the number of the program, the change or the command, or the number picked
     text: str
-    path: tuple[int, ...] = ()
+    path: tuple[int, ...] = ()  # of the branch that continues, if a branch does
 
     def __str__(self) -> str:
         return self.text

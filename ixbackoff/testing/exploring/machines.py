@@ -13,10 +13,9 @@ from ...durable.journal import CURRENT, CurrentCommand
 from .breaking import Breaks, Broke
 from .history import Occurrence, Option, short
 from .outside import holds_only
-from .processes import Process
+from .processes import Process, Strand, time_of
 from .scope import Scope
 from .states import ATOMS, Places, frozen, may_change, state_of
-from .strands import Strand, time_of
 from .surprises import Surprise, copied
 
 __tracebackhide__ = True
@@ -102,9 +101,7 @@ class Machine:
     @property
     def owner(self) -> Process:
         """The process whose turn it is."""
-        owner: Any = self.current.owner
-        process: Process = owner
-        return process
+        return self.current.owner
 
     def turn(self) -> bool:
         """Continue to the next command that is a step of the history; false if all is over."""
@@ -242,34 +239,25 @@ class Machine:
     def happen(self, option: Any) -> None:
         """Take one step: with the surprise `option`, or as usual if it is `None`."""
         if option.__class__ is Occurrence and option.kind != "pick":
-            match option.kind:
+            occurrence: Occurrence = option
+            match occurrence.kind:
                 case "turn":
-                    self.turn_to(option)
+                    leaves = self.processes[occurrence.place].root.leaves()
+                    self.current = next(leaf for leaf in leaves if leaf.path == occurrence.path)
                 case "change":
-                    self.change(option)
+                    self.changes = tuple(one for one in self.changes if one != occurrence)
+                    self.watched(self.scope.changing[occurrence.place], self.world)
                 case _:
-                    self.land(option)
+                    late = [*self.on_the_way]
+                    command = late.pop(occurrence.place)
+                    self.on_the_way = tuple(late)
+                    self.watched(self.landed, command)
         elif self.current.command.__class__ is Pick and Pick not in self.handlers:
             strand = self.current
             at = strand.now = max(self.now, strand.now)
             self.answer(strand, at, option.place if option.__class__ is Occurrence else 0, None)
         else:
             self.perform(option)
-
-    def turn_to(self, event: Occurrence) -> None:
-        """Let another program or branch continue."""
-        leaves = self.processes[event.place].root.leaves()
-        self.current = next(leaf for leaf in leaves if leaf.path == event.path)
-
-    def change(self, event: Occurrence) -> None:
-        self.changes = tuple(one for one in self.changes if one != event)
-        change = self.scope.changing[event.place]
-        self.watched(change, self.world)
-
-    def land(self, event: Occurrence) -> None:
-        command = self.on_the_way[event.place]
-        self.on_the_way = self.on_the_way[: event.place] + self.on_the_way[event.place + 1 :]
-        self.watched(self.landed, command)
 
     def landed(self, command: Any, strand: Strand | None = None) -> None:
         """Perform a command, and drop its outcome."""
@@ -286,8 +274,7 @@ class Machine:
     def perform(self, surprise: Any) -> None:
         """Perform the current command, with a surprise or with `None`."""
         strand = self.current
-        owner: Any = strand.owner
-        command = strand.command
+        owner, command = strand.owner, strand.command
         self.performed += 1
         if strand.now < self.now:
             strand.now = self.now

@@ -15,12 +15,12 @@ from ..._words.verdicts import is_transient
 from ..._writing.programs import Program
 from ...schedules.algebra import Schedule, check_schedule
 from ..virtual import Known
-from .history import Drawn, End, Explored
+from .history import Drawn, End, Explored, History
 from .printing import broken
 from .scope import Scope, Setting
 from .searching import Progress, Search
 from .surprises import ONCE, Faults, checked_faults
-from .walking import DrawnWalk, GuidedWalk, TextWalk
+from .walking import DrawnWalk, TextWalk, Walk
 
 __tracebackhide__ = True
 
@@ -152,7 +152,7 @@ class Model(Generic[W, E]):
 
 
 def run_only(scope: Scope, only: object) -> Explored:
-    walk: GuidedWalk
+    walk: Walk
     if isinstance(only, Drawn):
         walk = DrawnWalk(scope, only)
     elif isinstance(only, str):
@@ -165,7 +165,7 @@ def run_only(scope: Scope, only: object) -> Explored:
     except AssertionError as error:
         wrong = error
     if wrong is not None:
-        raise broken(scope, walk.history, wrong, 1)
+        raise broken(scope, History(walk.taken), wrong, 1)
     return Explored(1, 0, 0 if walk.machine is None else walk.machine.performed)
 
 

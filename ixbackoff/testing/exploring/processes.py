@@ -1,54 +1,55 @@
-"""`Process`: one program that runs, may die, and may be started again."""
+"""Processes, each of which runs a program, and their strands, one for each program and branch."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextvars import Context
+from dataclasses import InitVar, dataclass
+from pathlib import PurePath
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..._meaning.chains import Ladder, Step
 from ..._meaning.defaults import Defaults
 from ..._meaning.runs import ProgramRun
 from ..._meaning.semantics import unrolled
-from ..._meaning.steps import RetryStep
-from ..._words.commands import Interpreter
+from ..._meaning.steps import ResumeStep, RetryStep
+from ..._running.together import Aborted, awaits_other
+from ..._words.commands import Interpreter, Misuse, Stream
 from ..._words.rungs import ENDLESS
+from ..._words.verdicts import asked_for
+from ..._words.vocabulary import Delay, Together
 from ...durable.journal import Line
 from ...durable.performing import Performer
 from .recording import MemoryJournal
 from .states import NOT_PLAIN, frozen, may_change, state_of
-from .strands import Strand
 from .surprises import Start
 
 __tracebackhide__ = True
+
 
 SEED = 7  # the seed of random waits, which are the same in each history
 
 NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
+@dataclass(eq=False)
 class Process:
     """A process that runs a program, and can die."""
 
-    def __init__(
-        self,
-        number: int,
-        program: Ladder,
-        how: Defaults,
-        interpreter: Interpreter[object],
-        context: Context,
-        recording: bool,
-        now: float,
-    ) -> None:
-        self.number = number
-        self.name = NAMES[number] if number < len(NAMES) else f"P{number}"
-        self.program = program
-        self.how = how
-        self.interpreter = interpreter
-        self.context = context
-        self.recording = recording  # whether it may be started durably
-        only = program.steps()[0].__class__ if len(program.steps()) == 1 else Step
-        ends = not recording and program._start != ENDLESS
+    number: int
+    program: Ladder
+    how: Defaults
+    interpreter: Interpreter[object]
+    context: Context
+    recording: bool  # whether it may be started durably
+    now: InitVar[float]
+
+    def __post_init__(self, now: float) -> None:
+        self.name = NAMES[self.number] if self.number < len(NAMES) else f"P{self.number}"
+        steps = self.program.steps()
+        only = steps[0].__class__ if len(steps) == 1 else Step
+        ends = not self.recording and self.program._start != ENDLESS
         # retries: the class of the step of a program that only retries an effect, or `None`
         self.retries: type | None = only if issubclass(only, RetryStep) and ends else None
         self.runs = 0  # the number of times that it was started anew
@@ -68,9 +69,7 @@ class Process:
         stream = unrolled(self.program, Defaults(within=self.how.within), run=run)
         if self.performer is not None:
             stream = self.performer.replayed(stream, line)
-        root = Strand(self, stream, line, self.context.copy(), None)
-        root.now = now
-        return root
+        return Strand(self, stream, line, self.context.copy(), None, (), now)
 
     def die(self, start: Start, now: float) -> None:
         self.root.close()
@@ -92,3 +91,230 @@ class Process:
         if root.over and not may_change(root.value):  # then it does not matter how it came there
             return (frozen(root.value), state_of(failure, NOT_PLAIN), root.place, self.died)
         return (root.state(timed), self.died, self.runs if self.recording else 0)
+
+
+Result: TypeAlias = tuple[Any, BaseException | None, float]
+
+
+@dataclass(eq=False)
+class Strand:
+    """The commands of a program, or of an effect in `all_of`."""
+
+    owner: Process
+    stream: Stream
+    line: Line  # its place in the journal
+    context: Context
+    parent: Strand | None
+    path: tuple[int, ...]  # the numbers of the branches, outermost first
+    now: float  # its seconds of virtual time
+
+    def __post_init__(self) -> None:
+        # key: the hash of all answers so far
+        self.key = self.owner.journal.keys.get(self.line.path, 0)
+        # known: the hash of those that the program still knows, if it only retries one effect
+        self.known = 0
+        # before: `known` before the newest answer, if that answer is the first failure of the try
+        self.before: int | None = None
+        self.waited: tuple[float, int] | None = None  # the last wait with its rung
+        self.failed = self.begun = self.over = False  # failed: a command of this try did
+        self.command: Any = None  # its current command, if it has begun and is not over
+        self.pending: tuple[Any, BaseException | None] | None = None  # they arrive at `now`
+        self.branches: list[Strand] | None = None  # the branches of its current `all_of`, or `None`
+        self.ending: Strand | None = None  # the branch that cleans up, once there is a result
+        self.left: list[Strand] = []
+        self.result: Result | None = None
+        self.value: Any = None
+        self.failure: BaseException | None = None
+        self.place = ""  # the line of user code that raised the failure
+
+    def advance(self, answer: Any, failure: BaseException | None) -> None:
+        """Continue to the next command, or to the end."""
+        self.begun = True
+        self.owner.journal.time = self.now
+        run = self.context.run
+        try:
+            if failure is None:
+                self.command = run(self.stream.send, answer)
+            else:
+                self.command = run(self.stream.throw, failure)
+            if self.owner.performer is None and self.owner.recording:
+                self.line.identify(self.command)
+        except StopIteration as end:
+            self.over, self.value, self.command = True, end.value, None
+        except BaseException as error:
+            if self.parent is None and (
+                not isinstance(error, Exception) or isinstance(error, Misuse)
+            ):
+                raise
+            if self.parent is None:
+                self.place = place_of(error)
+            error.__traceback__ = None  # the traceback would keep all frames of the history alive
+            self.over, self.failure, self.command = True, error, None
+        finally:
+            del failure
+
+    def receive(self, answer: Any, failure: BaseException | None) -> None:
+        owner, line = self.owner, self.line
+        try:
+            outcome = hash((*line.times, frozen(answer), frozen(failure)))
+        except Exception as error:
+            raise Misuse(
+                f"The answer to {self.command!r} cannot be compared, so answer with plain data: "
+                f"{error}"
+            ) from None
+        self.key = hash((self.key, outcome))
+        if owner.retries is not None:
+            self.remember(outcome, failure is not None, owner.retries is ResumeStep)
+        if owner.recording:
+            owner.journal.record(line, self.command, answer, failure)
+            owner.journal.keys[line.path] = self.key
+        if owner.performer is None:
+            line.next()
+        self.advance(answer, failure)
+
+    def remember(self, outcome: int, failed: bool, resumes: bool) -> None:
+        """Note an outcome in `known`; after a wait, forget the try that failed before it.
+
+        The next try of `.retry` knows the wait and the rung; that of `.resume` also knows the
+        answers before the failure. A try of `.resume` with two failures is not forgotten.
+        """
+        command, known, waits = self.command, self.known, self.command.__class__ is Delay
+        if waits and not failed and (self.before is not None or not resumes):
+            self.known = self.before if resumes and self.before else 0
+            self.waited = (command.seconds, command.rung)
+        else:
+            self.known = hash((known, outcome))
+        self.before = known if failed and not self.failed else None
+        self.failed = not waits and (self.failed or failed)
+
+    def deliver(self) -> None:
+        if self.pending is not None:
+            (answer, failure), self.pending = self.pending, None
+            self.receive(answer, failure)
+
+    def fork(self, command: Together) -> None:
+        """Begin the branches of an `all_of`, or of a hedge, which has no copy in a durable run."""
+        owner, line = self.owner, self.line
+        many = 1 if command.hedge is not None and owner.recording else None
+        performer = owner.performer
+        self.branches = []
+        for number, (stream, path) in enumerate(
+            self.context.run(line.fork, command, line.first_again(), many)
+        ):
+            replayed = stream if performer is None else performer.replayed(stream, path)
+            where = self.context.copy(), self, (*self.path, number + 1), self.now
+            self.branches.append(Strand(owner, replayed, path, *where))
+        if performer is not None:  # a replayed branch that failed has to end the others
+            for branch in self.branches:
+                branch.advance(None, None)
+        self.join()
+
+    def join(self) -> None:
+        """If the branches have a result, end the others, one after another, and continue."""
+        while self.branches is not None:
+            if self.result is None:
+                hedged = self.command.hedge is not None
+                self.result = result_of(self.branches, hedged)
+                if self.result is None:
+                    return
+                self.now = max(self.now, self.result[2])
+                going = [branch for branch in self.branches if not branch.over]
+                self.left = sorted(going, key=time_of)
+                if hedged:  # a request that is given up may be carried out later
+                    late = [one.command for one in going if one.command and not one.pending]
+                    self.owner.late += tuple(late)
+            elif self.ending is not None:
+                if not self.ending.over:
+                    return
+                self.now = max(self.now, self.ending.now)
+            if not self.left:
+                values, failure, _ = self.result
+                self.now = max([self.now, *[branch.now for branch in self.branches]])
+                self.branches = self.ending = self.result = None
+                self.receive(values, failure)
+                return
+            self.ending = self.left.pop(0)
+            self.ending.abort(self.now)
+
+    def abort(self, now: float) -> None:
+        """End this branch, which the result does not need; its `finally` blocks still run."""
+        self.pending, self.now = None, now
+        if self.branches is not None:
+            for branch in self.branches:
+                branch.close()
+            self.let_go()
+        if self.begun:
+            self.receive(None, Aborted())
+        else:
+            self.advance(None, Aborted())
+
+    def leaves(self) -> Iterator[Strand]:
+        """Yield the strands that can continue, in order."""
+        if self.branches is not None:
+            for branch in self.branches if self.ending is None else (self.ending,):
+                yield from branch.leaves()
+        elif not self.over:
+            yield self
+
+    def close(self) -> None:
+        """Close the strand; the commands of its `finally` blocks are not answered."""
+        for branch in self.branches or ():
+            branch.close()
+        self.stream.close()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Break the reference cycles of the strand and its branches."""
+        for branch in self.branches or ():
+            branch.let_go()
+        self.branches = self.ending = self.result = None
+        self.left = []
+
+    def state(self, timed: bool) -> Any:
+        """Return the state on which the next commands depend."""
+        known: tuple[Any, ...] = (self.key, self.over, *self.line.times)
+        if timed:
+            known += (self.now,)
+        elif self.owner.retries is not None and self.parent is None:
+            known = (self.known, self.waited, self.before, self.failed, self.over)
+        if self.owner.recording:
+            known += (self.line.again,)
+        if self.pending is not None:
+            answer, failure = self.pending
+            known += (frozen(answer), failure and frozen(failure))
+        if self.branches is not None:
+            known += (tuple([branch.state(timed) for branch in self.branches]),)
+            known += (None if self.ending is None else self.ending.path,)
+        return known
+
+
+def result_of(branches: list[Strand], hedged: bool) -> Result | None:
+    """Return the answers or the failure, as `Rules` has them; `None` if branches have to go on."""
+    ended = [branch for branch in branches if branch.over]
+    for one in ended:
+        failed = one.failure is not None
+        if hedged != failed or (hedged and one.failure and not awaits_other(one.failure)):
+            return one.value, one.failure, one.now
+    if not hedged:
+        over = len(ended) == len(branches)
+        return ([one.value for one in branches], None, 0.0) if over else None
+    if not ended or any(branch.begun and not branch.over for branch in branches):
+        return None
+    last = max(ended, key=lambda copy: asked_for(copy.failure))
+    return None, last.failure, max(copy.now for copy in ended)
+
+
+def place_of(error: BaseException) -> str:
+    """Return the function and line of user code in which an exception was raised."""
+    place, entry = "", error.__traceback__
+    while entry is not None:
+        frame = entry.tb_frame
+        if not frame.f_globals.get("__tracebackhide__"):
+            file = PurePath(frame.f_code.co_filename).name
+            place = f" in {frame.f_code.co_name} ({file}:{entry.tb_lineno})"
+        entry = entry.tb_next
+    return place
+
+
+def time_of(strand: Strand) -> float:
+    return strand.now

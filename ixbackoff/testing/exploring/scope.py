@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -42,15 +42,11 @@ class Scope:
     may_raise: Predicate
     again: bool
     merge: bool
-    timed: bool = False  # whether the time is part of each state: a program has asked for it
-    changes: tuple[Occurrence, ...] = ()
-    durable: bool = False
-    recorder: Recorder | None = None  # of the cells, if not all orders are tried
-    interned: dict[object, tuple[Option, ...]] = field(
-        default_factory=dict[object, tuple[Option, ...]]
-    )
 
     def __post_init__(self) -> None:
+        self.timed = False  # whether the time is part of each state: a program has asked for it
+        self.recorder: Recorder | None = None  # of the cells, if not all orders are tried
+        self.interned: dict[object, tuple[Option, ...]] = {}
         self.changes = tuple(
             Occurrence("change", number, f"meanwhile {name}")
             for number, name in enumerate(self.setting.changes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import count
 from time import monotonic
 from typing import Any, NamedTuple
@@ -146,16 +147,16 @@ class SearchWalk(Walk):
         return not known
 
 
+@dataclass(eq=False)
 class Search:
     """A search through all histories of a scope."""
 
-    def __init__(
-        self, scope: Scope, surprises: int, most: int, progress: Callable[[Progress], object]
-    ) -> None:
-        self.scope = scope
-        self.surprises = surprises
-        self.most = most
-        self.progress = progress
+    scope: Scope
+    surprises: int
+    most: int
+    progress: Callable[[Progress], object]
+
+    def __post_init__(self) -> None:
         self.begun = self.reported = monotonic()
         self.begin()
 

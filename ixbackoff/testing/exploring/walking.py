@@ -12,7 +12,10 @@ __tracebackhide__ = True
 
 
 class Walk:
-    """A run of one history; `history` holds the surprises that are known before the run."""
+    """A run of one history; `history` holds the surprises that are known before the run.
+
+    A walk that begins without them may override `chosen`.
+    """
 
     def __init__(
         self, scope: Scope, history: History, trace: list[Performed] | None = None
@@ -23,6 +26,7 @@ class Walk:
         self.last = history[-1][0] if history else -1
         self.trace = trace
         self.machine: Machine | None = None
+        self.taken: list[tuple[int, Option]] = []  # the surprises so far
 
     def run(self) -> None:
         """Run the history; raise AssertionError if a check fails."""
@@ -32,7 +36,7 @@ class Walk:
             if self.steps(machine) and self.over(machine):
                 self.finish(machine)
         except Misuse as wrong:
-            wrong.add_note(f"in the history: {self.history}")
+            wrong.add_note(f"in the history: {self.history or History(self.taken)}")
             raise
 
     def steps(self, machine: Machine) -> bool:
@@ -48,7 +52,9 @@ class Walk:
             if step >= self.last and not self.arrive(machine, step):
                 return False
             option = self.chosen(machine, step)
-            if not going and option is None:
+            if option is not None:
+                self.taken.append((step, option))
+            elif not going:
                 return True
             self.act(machine, step, option)
             if step >= self.last:  # a shorter history has checked earlier steps
@@ -102,44 +108,28 @@ def check(holds: object, name: str, checked: object) -> None:
         raise AssertionError(f"{name}={getattr(checked, '__name__', '...')} is false")
 
 
-class GuidedWalk(Walk):
-    """A walk that determines its history step by step."""
-
-    def __init__(self, scope: Scope) -> None:
-        super().__init__(scope, History())
-
-    def chosen(self, machine: Machine, step: int) -> Option | None:
-        option = self.guided(machine, step)
-        if option is not None:
-            self.history = History((*self.history, (step, option)))
-        return option
-
-    def guided(self, machine: Machine, step: int) -> Option | None:
-        raise NotImplementedError
-
-
-class DrawnWalk(GuidedWalk):
+class DrawnWalk(Walk):
     """A walk along a history that hypothesis has drawn."""
 
     def __init__(self, scope: Scope, drawn: Drawn) -> None:
-        super().__init__(scope)
+        super().__init__(scope, History())
         self.drawn: dict[int, int] = {}
         place = 0
         for apart, which in drawn:
             self.drawn[place + apart] = which
             place += apart + 1
 
-    def guided(self, machine: Machine, step: int) -> Option | None:
+    def chosen(self, machine: Machine, step: int) -> Option | None:
         options = machine.options() if step in self.drawn else ()
         return options[self.drawn[step] % len(options)] if options else None
 
 
-class TextWalk(GuidedWalk):
+class TextWalk(Walk):
     def __init__(self, scope: Scope, text: str) -> None:
-        super().__init__(scope)
+        super().__init__(scope, History())
         self.text = "" if text == str(History()) else text
 
-    def guided(self, machine: Machine, step: int) -> Option | None:
+    def chosen(self, machine: Machine, step: int) -> Option | None:
         number, _, words = self.text.partition(" ")
         if number != str(step):
             return None

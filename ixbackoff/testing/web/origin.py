@@ -54,8 +54,8 @@ class Origin:
             that uses the origin as its proxy, give URLs in place of paths.
         faults: the script of each path, or of a method and a path such as `"PUT /a"`: the fault of
             the first request, of the second and so on, with `None` for a request without a fault.
-            Requests after the end of a script have no faults. `itertools.repeat(Hang())` never
-            ends. A script for a method and a path takes precedence over one for the path.
+            `itertools.repeat(Hang())` never ends. A script for a method and a path is used before
+            one for the path. Requests after the end of both have no faults.
 
     Attributes:
         resources: the resource of each path; may be changed at any time, and `PUT` and `DELETE`
@@ -287,7 +287,7 @@ class Origin:
         return fault is None and request.keep_alive
 
     def _recorded(self, request: ReceivedRequest) -> ReceivedRequest:
-        """Return a copy to record; drop the oldest bodies beyond `BODIES_SIZE` in all copies."""
+        """Return a copy to record; drop the oldest bodies if all have more than `BODIES_SIZE`."""
         copy = replace(request)
         if copy.body:
             self._bodies += len(copy.body)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ixbackoff import AsyncInterpreter, Command, Interpreter
-from ixbackoff.durable import CurrentCommand, Engine, Workflow, current_command
+from ixbackoff import N1, AsyncInterpreter, Command, Constant, Interpreter, at, attempt
+from ixbackoff.durable import CurrentCommand, Engine, Workflow, current_command, durable
 from ixbackoff.durable.summaries import summary_of
 from ixbackoff.live import live
 
@@ -100,3 +100,14 @@ def fails(*failures: Exception | Any) -> Callable[[], Any]:
         return outcome
 
     return next_one
+
+
+@attempt
+def two() -> Any:
+    yield from Say("first")
+    return (yield from Say("second"))
+
+
+@durable(name="both", schedule=Constant(0.1))
+def both() -> Any:
+    return at(N1).retry(two())
