@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .code_base import Scope
-from .values import UNKNOWN, Const, Env, External, Items, Made, Value, Values, number
+from .expressions import UNKNOWN, Const, Env, External, Items, Made, Value, Values, number
 
 TABLE = Path(__file__).with_name("table.toml")
 LOCKS = ("uv.lock", "poetry.lock", "requirements*.txt")

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from .code_base import own
 from .layers import ANY, EVERYTHING, SAME, Layer, Table
-from .values import Const, Context, External, Items, Made, Reader, Values, number
+from .expressions import Const, Context, External, Items, Made, Reader, Values, number
 
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 RETRIES = re.compile(r"retr(y|ies|ying)|attempt|tries\b|backoff|delay", re.I)
@@ -201,11 +201,12 @@ class Loops:
 
 
 def goes_on(handler: ast.ExceptHandler) -> bool | None:
-    """Return whether a loop goes on after a handler; `None` if a function of the failure decides."""
+    """Return whether a loop goes on after a handler; `None` if a predicate decides."""
     for one in level(handler.body):
         if isinstance(one, ast.If) and (exits(one.body) or exits(one.orelse)):
             calls = [node for node in ast.walk(one.test) if isinstance(node, ast.Call)]
-            given = [ast.unparse(argument) for call in calls for argument in call.args]
+            judges = [one for one in calls if ast.unparse(one.func) != "isinstance"]
+            given = [ast.unparse(argument) for call in judges for argument in call.args]
             if handler.name in given and not exits(handler.body):
                 return None
     return not exits(handler.body)

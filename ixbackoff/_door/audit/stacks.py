@@ -12,10 +12,10 @@ from typing import NamedTuple, TypeAlias
 from .code_base import CodeBase, Definition
 from .layers import ANY, EVERYTHING, OURS, SAME, Layer, Table
 from .own_loops import Loop, Loops, exits
-from .values import Closure, Context, External, Made, Reader, Ready, Value
+from .expressions import Closure, Context, External, Made, Reader, Ready, Value
 
 PRAGMA = re.compile(r"#\s*ixbackoff: one layer\b")
-DEEPEST, KEPT, MOST = 25, 8, 8_000  # calls in calls; stacks and calls of a function
+DEEPEST, KEPT, MOST = 25, 8, 3_000  # calls in calls; stacks and calls of a function
 SINGLE = External("ixbackoff.testing.single_try()")
 CALLS = ("", ".call", ".wraps", ".stream", ".run", ".run_async")  # of an object that tries again
 Step: TypeAlias = ast.Call | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.With
@@ -65,7 +65,7 @@ class Walk:
         """Return stacks of two layers or more that are no part of another: the largest first."""
         found: dict[object, Stack] = {}
         for module in self.code.hinted:
-            self.reader.forget()
+            self.reader.done.clear()
             for one in (module.scope, *module.scope.functions()):
                 owner = Made(one.parent) if one.is_method and one.parent else None
                 self.left = MOST

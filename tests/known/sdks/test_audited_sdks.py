@@ -75,7 +75,8 @@ def main():
     ),
     "instructor": (
         "def main(): thrice(lambda: instructor.from_openai("
-        "openai.OpenAI(api_key='a', base_url=URL)).chat.completions.create(model='m', messages=TEXT, response_model=None))",
+        "openai.OpenAI(api_key='a', base_url=URL)).chat.completions"
+        ".create(model='m', messages=TEXT, response_model=None))",
         9,
     ),
     "boto3": (

@@ -103,23 +103,9 @@ class Reader:
         self.code = code
         self.busy: set[object] = set()
         self.done: dict[object, Values] = {}
-        self.ones: dict[int, tuple[object, object]] = {}
-        self.equal: dict[object, object] = {}
-
-    def forget(self) -> None:
-        """Free the memory of what was read."""
-        for known in (self.done, self.ones, self.equal):
-            known.clear()
-
-    def one(self, value: object) -> object:
-        """Return the first of all equal objects: to hash each one again is slow."""
-        known = self.ones.get(id(value))
-        if known is None or known[0] is not value:
-            known = self.ones[id(value)] = value, self.equal.setdefault(value, value)
-        return known[1]
 
     def values(self, node: ast.expr | None, at: Context, deep: int = 0) -> Values:
-        mark = id(node), id(self.one(at.env)), id(self.one(at.owner))
+        mark = id(node), at
         if node is None or deep > DEEPEST or mark in self.busy:
             return ()
         if not self.busy and mark in self.done:  # what stands inside another one is cut off at it
