@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .._argument_parser import WRONG, Parser
 from .audit.layer_report import findings, text
+from .audit.layers import Table
 from .audit.stacks import Stack, walked
 from .check import FORMATS, files_of
 from .formats import FORMATS as WRITERS
@@ -57,15 +58,15 @@ def main(words: list[str]) -> int:
         if not path.exists():
             print(f"{path} does not exist.", file=sys.stderr)
             return WRONG
-    gc.disable()  # trees are kept to the end
     try:
-        walk = walked(read(given.paths, tests=given.tests), given.table)
-        found = walk.all()
-    except (TypeError, ValueError) as error:
-        print(f"{given.table} is not a table of rows: {error}", file=sys.stderr)
+        Table(given.table, [])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        print(f"{given.table} is not a table of rows: {error}.", file=sys.stderr)
         return WRONG
-    finally:
-        gc.enable()
+    gc.disable()  # what is read is kept to the end
+    walk = walked(read(given.paths, tests=given.tests), given.table)
+    found = walk.all()
+    gc.enable()
     sure = [one for one in found if one.sure and above(one, given.at_most)]
     shown = found if given.all else sure
     if given.output_format == "full":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterable
 from math import inf, prod
 from pathlib import Path
@@ -15,7 +16,7 @@ from .own_loops import Loop, Loops, exits
 from .expressions import Closure, Context, External, Made, Reader, Ready, Value
 
 PRAGMA = re.compile(r"#\s*ixbackoff: one layer\b")
-DEEPEST, KEPT, MOST = 25, 8, 3_000  # calls in calls; stacks and calls of a function
+DEEPEST, KEPT, MOST = 25, 8, 5_000  # calls in calls; stacks and calls of a function
 SINGLE = External("ixbackoff.testing.single_try()")
 CALLS = ("", ".call", ".wraps", ".stream", ".run", ".run_async")  # of an object that tries again
 Step: TypeAlias = ast.Call | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.With
@@ -64,8 +65,11 @@ class Walk:
     def all(self) -> list[Stack]:
         """Return stacks of two layers or more that are no part of another: the largest first."""
         found: dict[object, Stack] = {}
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(20_000)  # calls in calls, in expressions in expressions
         for module in self.code.hinted:
-            self.reader.done.clear()
+            for known in (self.reader.done, self.done, self.inner):
+                known.clear()
             for one in (module.scope, *module.scope.functions()):
                 owner = Made(one.parent) if one.is_method and one.parent else None
                 self.left = MOST
@@ -74,6 +78,7 @@ class Walk:
                     if (stack.unknown, len(stack.way)) < (other.unknown, len(other.way)):
                         found[stack.places] = stack
                 self.too_large += self.left <= 0
+        sys.setrecursionlimit(before)
         tails = {one.places[cut:] for one in found.values() for cut in range(1, len(one.layers))}
         kept = [one for one in found.values() if len(one.layers) > 1 and one.places not in tails]
         kept = [one for one in kept if not self.intended(one)]
