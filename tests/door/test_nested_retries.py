@@ -49,6 +49,7 @@ def main():
     "a lambda": "def main(): backoff(N1).call(lambda: inner())",
     "a program": "@backoff(N1)\ndef main(): at(N1).retry(call(fail)).run(live())",
     "a function in a program": "def main(): at(N1).retry(call(inner)).run(live())",
+    "other failures": "@backoff(N1, on=KeyError)\ndef main(): inner()",
     "an argument": "def once(function): function()\n@backoff(N1)\ndef main(): once(inner)",
 }
 RIGHT = {

@@ -104,7 +104,7 @@ def nested(stacks: Iterable[Stack]) -> Iterator[Finding]:
                 said = f"{calls}{by}, and both are under backoff: their tries would multiply."
                 fix = 'Let only one of them retry, or give either nested="once".'
                 yield finding(outer, said, fix)
-            else:
+            elif stack.sure:
                 product = f"{times(outer.tries)} x {times(inner.tries)}"
                 said = f"{calls}, which {inner.library} retries by itself: {product} tries."
                 fix = f"Let only one of them retry: {inner.off} switches that one off."

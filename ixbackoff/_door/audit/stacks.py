@@ -145,6 +145,8 @@ class Walk:
             verdicts = [self.table.retried(layer, failure) for failure in one.gives]
             if layer.catches == ():  # it looks at results
                 verdicts = [False for _ in one.gives] or [None]
+            if layer.library == OURS and one.layers and one.layers[0].library == OURS:
+                verdicts = [True for _ in verdicts]  # a run rejects it, whatever it retries
             if not any(verdict is not False for verdict in verdicts):
                 found.append(one)
                 continue
@@ -264,7 +266,8 @@ class Walk:
         base, end, method = one.path.rpartition("()")
         layer = None
         if end and method in CALLS:
-            layer = self.library(External(base, one.given), at, node.lineno, at.scope.name)
+            name = ast.unparse(node.func)
+            layer = self.library(External(base, one.given), at, node.lineno, name)
         index = 0 if layer else self.table.passes.get(one.path)
         if index is not None:
             arguments = [self.reader.values(node, at) for node in node.args[index : index + 1]]
