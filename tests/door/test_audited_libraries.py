@@ -11,6 +11,7 @@ from threading import Thread
 import pytest
 
 from ixbackoff._door.audit.layers import Table
+from ixbackoff.known.inner_retries import LOOPS
 from ixbackoff.testing.web import Origin, Status
 
 from ..support.audited import audited, counted
@@ -247,3 +248,17 @@ def test_each_row_says_where_it_is_measured() -> None:
     for _, row in rows:
         text = (root / row["measured"]).read_text()
         assert row["library"].partition("-")[0] in text
+
+
+def test_the_log_and_the_page_say_the_same_as_the_table() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "known.md").read_text()
+    page = page.partition("its own retries by default")[2]
+    table = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    for _, row in Table(None, []).rows:
+        library = "botocore" if row["library"] == "boto3" else row["library"]
+        remedies = {loop.remedy for loop in LOOPS.values() if loop.library == library}
+        assert all(row["off"] in one for one in remedies), library
+        lines = [one for one in table if library in one[0].strip("| ").split(", ")]
+        for _, _, own, *_ in lines[:1]:
+            if 1 < row.get("tries", 1) < 10 or library == "redis":
+                assert str(row["tries"] - 1) in own, library

@@ -9,8 +9,8 @@ from math import inf
 from typing import NamedTuple, TypeAlias
 
 from .code_base import own
-from .layers import ANY, EVERYTHING, SAME, Layer, Table
 from .expressions import Const, Context, External, Items, Made, Reader, Values, number
+from .layers import ANY, EVERYTHING, SAME, Layer, Table
 
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 RETRIES = re.compile(r"retr(y|ies|ying)|attempt|tries\b|backoff|delay", re.I)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from .code_base import CodeBase, Definition
+from .expressions import Closure, Context, External, Made, Reader, Ready, Value
 from .layers import ANY, EVERYTHING, OURS, SAME, Layer, Table
 from .own_loops import Loop, Loops, exits
-from .expressions import Closure, Context, External, Made, Reader, Ready, Value
 
 PRAGMA = re.compile(r"#\s*ixbackoff: one layer\b")
 DEEPEST, KEPT, MOST = 25, 8, 5_000  # calls in calls; stacks and calls of a function
