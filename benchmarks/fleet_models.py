@@ -1,28 +1,32 @@
 """The fleets that are measured: programs of ours, and processes of SimPy that do the same.
 
 A client thinks, performs an effect, and while that fails, waits and performs it again, 20 times at
-most. Each request takes its time, and a part of them fails. SimPy's clients are nested generators,
-and a limit is `answer | timeout`, once for the whole effect.
+most. Each request takes its time, and a part of them fails. `simpy_models` has SimPy's side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from importlib import import_module
-from random import Random
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-from ixbackoff import N20, Command, Do, Exponential, at, attempt, do
+from ixbackoff import (
+    N20,
+    CircuitBreaker,
+    Command,
+    Do,
+    Limiter,
+    RetryBudget,
+    all_of,
+    at,
+    attempt,
+    do,
+    first_of,
+)
 from ixbackoff.fleet import Events, Outcome, Request, Service, Serving, simulate
-from ixbackoff.fleet.simulator import simulating
 
-THINK, TAKES, SHARE, LIMIT = 10.0, 0.1, 0.3, 2.0
-TRIES = 21
-WAITS = Exponential(1.0, 2.0, cap=30.0)
-SPREAD = 2.0
-SECONDS = [WAITS.seconds(k) for k in range(TRIES)]
-
-Process: TypeAlias = Generator[Any, Any, None]
+from . import simpy_models as peer
+from .simpy_models import LIMIT, LINE, OPENED_FOR, SHARE, SPREAD, TAKES, THINK, WAITS, WITHIN
 
 
 class Ask(Command[None]):
@@ -42,14 +46,14 @@ class Flaky(Service):
 
 class FlakyServing(Serving):
     def __init__(self, events: Events) -> None:
-        self.events = events
+        self.after, self.random = events.after, events.random.random
         self.share = SHARE
 
     def ask(self, request: Request) -> None:
-        self.events.after(TAKES, self.end, request)
+        self.after(TAKES, self.end, request)
 
     def end(self, request: Request) -> None:
-        if self.events.random.random() < self.share:
+        if self.random() < self.share:
             request.fail(ConnectionError())
         else:
             request.answer()
@@ -70,39 +74,16 @@ def both_limited() -> Do[Any, None]:
     yield from do(Store()).limit(LIMIT)
 
 
-def asked(environment: Any, random: Random) -> Process:
-    yield environment.timeout(TAKES)
-    if random.random() < SHARE:
-        raise ConnectionError
+@attempt
+def deep() -> Do[Any, None]:
+    yield from Ask()
+    yield from deeper()
 
 
-def asked_both(environment: Any, random: Random) -> Process:
-    yield from asked(environment, random)
-    yield from asked(environment, random)
-
-
-def asked_in_time(environment: Any, random: Random, late: Any) -> Process:
-    answer = environment.timeout(TAKES)
-    yield answer | late
-    if not answer.processed:
-        raise TimeoutError
-    if random.random() < SHARE:
-        raise ConnectionError
-
-
-def asked_limited(environment: Any, random: Random) -> Process:
-    yield from asked_in_time(environment, random, environment.timeout(LIMIT))
-
-
-def asked_both_in_time(environment: Any, random: Random) -> Process:
-    late = environment.timeout(LIMIT)
-    yield from asked_in_time(environment, random, late)
-    yield from asked_in_time(environment, random, late)
-
-
-def asked_both_limited(environment: Any, random: Random) -> Process:
-    yield from asked_limited(environment, random)
-    yield from asked_limited(environment, random)
+@attempt
+def deeper() -> Do[Any, None]:
+    yield from Ask()
+    yield from both()
 
 
 class Model(NamedTuple):
@@ -110,40 +91,110 @@ class Model(NamedTuple):
 
     Attributes:
         name: what it performs.
-        program: as we write it.
-        process: the effect, as a process of SimPy; `None` for a command, which needs none.
+        effect: what it retries, or a function that makes it for so many clients.
+        process: a client, as a process of SimPy.
+        given: the last argument of the process, or a function that makes it for so many clients.
+        how: a function from the number of clients to more arguments of `simulate`.
     """
 
     name: str
-    program: Any
-    process: Callable[[Any, Random], Process] | None
+    effect: Any
+    process: Callable[..., peer.Process] = peer.trying
+    given: Any = None
+    how: Callable[[int], dict[str, Any]] = lambda _: {}
+
+    def program(self, clients: int) -> Any:
+        return at(N20).retry(made(self.effect, clients))
+
+
+def made(given: Any, clients: int) -> Any:
+    """Return what a function of `TABLE` makes for so many clients."""
+    return given(clients) if getattr(given, "__name__", "") == "<lambda>" else given
+
+
+def shared(name: str, make: Callable[[int], Any]) -> Callable[[int], dict[str, Any]]:
+    """Return a function that makes an argument of `simulate`, one object for all clients."""
+
+    def keywords(clients: int) -> dict[str, Any]:
+        one = make(clients)
+        return {name: lambda _: one}
+
+    return keywords
+
+
+def budget(clients: int) -> RetryBudget:
+    return RetryBudget(clients / 2)
+
+
+def breaker(clients: int) -> CircuitBreaker:
+    return CircuitBreaker(failures=clients * 2 // 5, within=10, open_for=OPENED_FOR)
+
+
+def of_time(_: int) -> dict[str, Any]:
+    return {"within": WITHIN}
 
 
 MODELS = {
-    "command": Model("a command", at(N20).retry(Ask()), None),
-    "attempt": Model("an attempt of two commands", at(N20).retry(both()), asked_both),
+    "command": Model("a command", Ask(), given=peer.asked),
+    "attempt": Model("an attempt of two commands", both(), given=peer.asked_both),
     "chained": Model(
-        "a chain of two commands", at(N20).retry(do(Ask()).then(lambda _: Store())), asked_both
+        "a chain of two commands", do(Ask()).then(lambda _: Store()), given=peer.asked_both
     ),
-    "limited": Model(
-        "a command with a limit", at(N20).retry(do(Ask()).limit(LIMIT)), asked_limited
+    "limited": Model("a command with a limit", do(Ask()).limit(LIMIT), given=peer.asked_limited),
+    "together_limited": Model(
+        "an attempt of two commands, with a limit",
+        do(both()).limit(LIMIT),
+        given=peer.asked_both_in_time,
     ),
-    "within": Model(
-        "an attempt with a limit", at(N20).retry(do(both()).limit(LIMIT)), asked_both_in_time
+    "limits": Model(
+        "an attempt of two commands, each with a limit",
+        both_limited(),
+        given=peer.asked_both_limited,
     ),
-    "limits": Model("an attempt of two limits", at(N20).retry(both_limited()), asked_both_limited),
+    "nested": Model("attempts three deep, of four commands", deep(), given=peer.asked_deep),
+    "all_of": Model(
+        "an `all_of` of three commands", all_of(Ask(), Store(), Ask()), given=peer.asked_together
+    ),
+    "first_of": Model(
+        "a `first_of` of two commands", first_of([Ask(), Store()]), given=peer.asked_first
+    ),
+    "budget": Model(
+        "a command, with a budget",
+        Ask(),
+        peer.paying,
+        lambda clients: peer.Bucket(clients / 2),
+        shared("budget", budget),
+    ),
+    "breaker": Model(
+        "a command, with a circuit breaker",
+        Ask(),
+        peer.breaking,
+        lambda clients: peer.Circuit(clients * 2 // 5),
+        shared("breaker", breaker),
+    ),
+    "limiter": Model(
+        "a command through a limiter",
+        lambda clients: do(Ask()).through(Limiter(clients / 6, line=LINE)),
+        peer.in_line,
+        lambda clients: peer.Turns(clients / 6),
+    ),
+    "within": Model("a command, `within=60`", Ask(), peer.within, peer.asked_in_time, of_time),
+    "attempt_within": Model(
+        "an attempt of two commands, `within=60`", both(), peer.within, peer.both_in_time, of_time
+    ),
 }
 
 
 def ours(model: Model, clients: int, seconds: float, **how: Any) -> Outcome:
     service = Flaky()
     return simulate(
-        model.program,
+        model.program(clients),
         service.serves(Ask) | service.serves(Store),
         clients=clients,
         seconds=seconds,
         schedule=WAITS.jittered(SPREAD),
         think=THINK,
+        **model.how(clients),
         **how,
     )
 
@@ -151,44 +202,12 @@ def ours(model: Model, clients: int, seconds: float, **how: Any) -> Outcome:
 def theirs(model: Model, clients: int, seconds: float) -> Any:
     """Simulate the same in SimPy, with the garbage collector running as rarely."""
     environment = begun(model, clients)
-    with simulating():
-        environment.run(until=seconds)
+    peer.run(environment, seconds)
     return environment
 
 
 def begun(model: Model, clients: int) -> Any:
-    environment, random = import_module("simpy").Environment(), Random(0)  # noqa: S311
-    with simulating():
-        for _ in range(clients):
-            if model.process is None:
-                environment.process(commanding(environment, random))
-            else:
-                environment.process(trying(environment, random, model.process))
-    return environment
-
-
-def commanding(environment: Any, random: Random) -> Process:
-    while True:
-        yield environment.timeout(random.expovariate(1 / THINK))
-        for k in range(TRIES):
-            yield environment.timeout(TAKES)
-            if random.random() >= SHARE or k == TRIES - 1:
-                break
-            yield environment.timeout(SECONDS[k] * random.uniform(1.0, SPREAD))
-
-
-def trying(environment: Any, random: Random, effect: Callable[[Any, Random], Process]) -> Process:
-    while True:
-        yield environment.timeout(random.expovariate(1 / THINK))
-        for k in range(TRIES):
-            try:
-                yield from effect(environment, random)
-            except (ConnectionError, TimeoutError):
-                if k == TRIES - 1:
-                    break
-            else:
-                break
-            yield environment.timeout(SECONDS[k] * random.uniform(1.0, SPREAD))
+    return peer.begun(model.process, made(model.given, clients), clients)
 
 
 def their_events(model: Model, clients: int, seconds: float) -> int:

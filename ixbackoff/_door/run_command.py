@@ -57,8 +57,8 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
         "--rehearse",
         type=outcomes,
         metavar="OUTCOMES",
-        help="run it in virtual time with these outcomes of its commands, of which the last one "
-        "repeats: ok, ok:VALUE, 503, 429:30 with Retry-After, not-ready, timeout, refused, reset; "
+        help="run it in virtual time with these outcomes of its commands, then the last one again: "
+        "each is ok, ok:VALUE, 503, 429:30 (Retry-After), not-ready, timeout, refused or reset; "
         "503@2 takes 2 s",
     )
     programs.add_argument(

@@ -117,7 +117,7 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                     thread.mark = begin_retry(mine, watched, k, waited)
         except BaseException as failure:
             mine[0] = None
-            try:  # `close` twice: see the comment in `interrupts`
+            try:  # `ended` closes, too: see the comment in `interrupts`
                 ended(failure, called, k, waited, seconds is None, watched)
             finally:
                 if watched is not None:
@@ -186,7 +186,7 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                     begin_retry(mine, watched, k, waited)
         except BaseException as failure:
             mine[0] = None
-            try:  # `close` twice: see the comment in `interrupts`
+            try:  # `ended` closes, too: see the comment in `interrupts`
                 was_cancelled = cancelled is not None and cancelled()
                 ended(failure, called, k, waited, seconds is None, watched, was_cancelled)
             finally:

@@ -150,19 +150,20 @@ class RetryBudget:
 
 @final
 class Account:
-    """The account of one run with a budget."""
+    """The account of one run with a budget; a closed one can serve another run if not `timed`."""
 
-    __slots__ = ("_budget", "_paid", "counted")
+    __slots__ = ("_lock", "_paid", "_rule", "counted")
 
     def __init__(self, budget: RetryBudget) -> None:
-        self._budget = budget
+        self._rule = budget._rule
+        self._lock = budget._lock
         self._paid: int | None = None
         self.counted = False  # true if the budget has counted the last failure of the program
 
     def afford(self, failure: Exception, now: float) -> bool:
         """Take the cost of a retry after `failure`; return `False` if too little is left."""
-        rule = self._budget._rule
-        with self._budget._lock:
+        rule = self._rule
+        with self._lock:
             rule.advance(now)
             paid = rule.pay(failure)
         self.counted = paid is None
@@ -172,17 +173,18 @@ class Account:
 
     def close(self, failure: BaseException | None, now: float) -> None:
         """Count the end of the program: a success (`None`), a failure, or a cancellation."""
-        rule = self._budget._rule
+        paid, counted = self._paid, self.counted
+        self._paid, self.counted = None, False
         if failure is not None and (
-            self.counted or not isinstance(failure, Exception) or not is_transient(failure)
+            counted or not isinstance(failure, Exception) or not is_transient(failure)
         ):
             return
-        with self._budget._lock:
-            rule.advance(now)
+        with self._lock:
+            self._rule.advance(now)
             if failure is None:
-                rule.succeed(self._paid)
+                self._rule.succeed(paid)
             else:
-                rule.fail()
+                self._rule.fail()
 
 
 def checked_budget(budget: object) -> None:

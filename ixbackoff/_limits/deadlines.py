@@ -94,7 +94,9 @@ class Left:
         return late
 
 
-LATE = NOTE + " not tried again: a wait of {:g} s would end after the deadline of the run around it"
+NOT_AGAIN = f"{NOTE} not tried again:"
+LATE_WAIT = "a wait of {:g} s would end after the deadline of {:g} s"
+LATE = NOT_AGAIN + " a wait of {:g} s would end after the deadline of the run around it"
 LEFT: ContextVar[Left | None] = ContextVar("ixbackoff_left", default=None)
 
 
@@ -242,11 +244,11 @@ def wait_in_time(wait: Any, limit: Limit) -> Stream:
         left = limit.deadline - (yield CLOCK)
         if wait.seconds < left or (failure is None and wait.seconds == left):
             return (yield wait)
-        why = f"a wait of {wait.seconds:g} s would end after the deadline of {limit.seconds:g} s"
+        why = LATE_WAIT.format(wait.seconds, limit.seconds)
         wait.refuse("no time left")
         if failure is None:
             raise DeadlineExceeded(f"not done within {limit.seconds:g} s: {why}")
-        add_note(failure, f"{NOTE} not tried again: {why}")
+        add_note(failure, f"{NOT_AGAIN} {why}")
         raise failure
     finally:
         del failure, wait

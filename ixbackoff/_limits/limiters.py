@@ -129,6 +129,8 @@ class Limiter(Gate):
     def hear(self, failure: Exception | None, now: float, began: float) -> None:
         with self._lock:
             self._now = now
+            if failure is None and self._told is None and not self._learning:
+                return
             if failure is not None:
                 with suppress(Exception):  # of a property
                     self.answer(failure)
@@ -146,6 +148,8 @@ class Limiter(Gate):
 
     @override
     def answer(self, value: object) -> None:
+        if value is None:
+            return
         with suppress(Exception):  # of a mock or a proxy, whose headers must not fail a success
             headers: Any = getattr(value, "headers", None)
             if hasattr(headers, "keys"):  # a mapping

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from types import CoroutineType
+from types import CoroutineType, GeneratorType
 from typing import Any, TypeAlias
 
 from .._limits.deadlines import Expired, timely
@@ -23,6 +23,15 @@ NO_ANSWERS = dict[type, Any]().get
 
 CLOSED = 100
 """The number of commands that the `finally` blocks of a closed attempt may issue in vain."""
+
+
+# To perform an inner attempt, a generator yields a request, and the machine runs the task of the
+# inner one on its own stack: depth costs no recursion. A native `yield from` is faster, but its
+# depth is limited, and only some performers can close such generators. So a performer has `room`
+# for a number of attempts in place; the next ones ask the machine as ever, and so do those of
+# another `thread`, which may have a simulation or a run of its own at the same time.
+IN_PLACE: list[Any] = [None]
+"""The performer whose task runs now, in this thread or another one."""
 
 
 class Enter:
@@ -141,7 +150,7 @@ def waits_in_an_attempt() -> Misuse:
 
 def close(task: Task, callers: list[Task]) -> None:
     """Close a task, and then its callers; commands in their `finally` blocks are not answered."""
-    for ending in (task, *reversed(callers)):
+    for ending in [inner for ended in (*callers, task) for inner in nested(ended)][::-1]:
         try:
             for _ in range(CLOSED):
                 ending.throw(GeneratorExit())
@@ -149,3 +158,11 @@ def close(task: Task, callers: list[Task]) -> None:
             continue
         raise RuntimeError("An attempt continues although it is closed.")
     callers.clear()
+
+
+def nested(task: Task) -> list[Task]:
+    """Return a task and the generators that run in it by `yield from`, the innermost last."""
+    found: list[Any] = [task]
+    while (inner := getattr(found[-1], "gi_yieldfrom", None)).__class__ is GeneratorType:
+        found.append(inner)
+    return found

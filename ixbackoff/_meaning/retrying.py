@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from types import NoneType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._words.checks import inf
 from .._words.commands import Misuse, stop_error
@@ -15,6 +15,9 @@ from .._words.rungs import DEEPEST, ENDLESS
 from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient, retry_after_of
 from ..schedules.algebra import steady
 from ..schedules.timings import After, Chance, Timing, WaitFunction, usable
+
+if TYPE_CHECKING:
+    from random import Random
 
 __tracebackhide__ = True
 
@@ -146,7 +149,7 @@ def check_endless(timing: Timing) -> None:
 
 
 def begins(
-    timing: Timing, top: int, chance: Chance | None = None, checked: bool = True
+    timing: Timing, top: int, chance: Random | None = None, checked: bool = True
 ) -> tuple[Callable[[], WaitFunction], bool, list[float] | None]:
     """Prepare the waits of runs, at most `top` each.
 
@@ -172,14 +175,11 @@ def begins(
     return lambda: spread_out(table, spread, chance), True, None
 
 
-def spread_out(table: list[float], spread: float, chance: Chance | None) -> WaitFunction:
-    if chance is not None:
-        uniform = chance.uniform
-        return lambda k: table[k] * uniform(1.0, spread)
+def spread_out(table: list[float], spread: float, chance: Random | None) -> WaitFunction:
     import random  # here: a decorated function may never be called
 
-    more = spread - 1.0
-    return lambda k: table[k] * (1.0 + more * random.random())  # noqa: S311  as uniform(1, spread)
+    more, source = spread - 1.0, chance or random
+    return lambda k: table[k] * (1.0 + more * source.random())  # as uniform(1, spread)
 
 
 def drawn(timing: Timing, chance: Chance | None = None) -> WaitFunction:

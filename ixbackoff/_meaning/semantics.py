@@ -214,6 +214,10 @@ def chained(chain: Chain, place: Place) -> Task:
 
 
 def attempted(attempt: Chain, inside: InAttempt) -> Task:
+    only: Any = attempt._last if attempt._before is None else None
+    if only.__class__ is StartStep and only.fresh:  # as `start`, in place
+        generator: Task = only.function(*only.arguments, **only.keywords)
+        return generator
     return (chained if attempt._recovers else in_order)(attempt, inside)
 
 
@@ -448,8 +452,8 @@ def performed(effect: Any, place: Place) -> Asked:
         for guard in reversed(guards):
             effect = Guarded(effect, guard)
         kind = Guarded
-    if issubclass(kind, Chain):  # as `attempted`, in place
-        return Enter((chained if effect._recovers else in_order)(effect, inside))
+    if issubclass(kind, Chain):
+        return Enter(attempted(effect, inside))
     if kind is Limited:
         task = attempted(effect.chain, inside)
         return Enter(limited(Enter(task), effect.seconds, inside))

@@ -68,11 +68,9 @@ class StartStep(Step):
 
     __slots__ = ("arguments", "fresh", "function", "keywords")
 
-    def __init__(
-        self, function: Function, arguments: tuple[Any, ...], keywords: dict[str, Any]
-    ) -> None:
+    def __init__(self, function: Function, arguments: Any, keywords: Any, like: Any = None) -> None:
         self.function = function
-        self.fresh = bool(code_flags(function) & CO_GENERATOR)
+        self.fresh = like.fresh if like else bool(code_flags(function) & CO_GENERATOR)
         self.arguments = arguments
         self.keywords = keywords
 

@@ -81,7 +81,8 @@ class Rules:
         starts: the seconds after which each effect may begin.
     """
 
-    def __init__(self, command: Together) -> None:
+    def __init__(self, command: Together, make: Callable[..., Any] = branch) -> None:
+        self._make = make  # makes a branch of the command, an index and seconds
         self.begun: dict[int, float] = {}
         self.over = not command.effects
         self.starts = [0.0] * len(command.effects)
@@ -95,8 +96,8 @@ class Rules:
             slow = self._hedge.begin()
             self.starts = [0.0] if slow is None else [0.0, slow]
 
-    def begin(self, place: int, now: float) -> Stream | None:
-        """Return the stream of an effect that begins now; `None` if it does not begin."""
+    def begin(self, place: int, now: float) -> Any:
+        """Return the branch of an effect that begins now; `None` if it does not begin."""
         within = self._within
         if self._hedge is not None and place == 0:
             self._first = now
@@ -107,7 +108,7 @@ class Rules:
                 return None
             within, self._after = within and within - after, after
         self.begun[place] = now
-        return branch(self._command, place, within)
+        return self._make(self._command, place, within)
 
     def end(self, place: int, answer: Any, failure: BaseException | None, now: float) -> bool:
         """Take the end of an effect; return whether those that still run have to end (`over`)."""

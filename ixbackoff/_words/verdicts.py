@@ -229,7 +229,7 @@ def seconds_asked(verdict: Verdict) -> float | None:
 
 def asked_for(failure: Any) -> float:
     """Return the seconds that the service asked to be left alone; 0 if it did not ask."""
-    return retry_after(failure) or 0.0
+    return 0.0 if failure.__class__ in SILENT else retry_after(failure) or 0.0
 
 
 def judge_of(kind: type[Exception]) -> Judge:

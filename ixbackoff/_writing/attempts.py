@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import get_ident  # threading's own; threading itself costs 5 ms to import
 from collections.abc import Callable, Generator
 from functools import wraps
 from types import CoroutineType
@@ -22,7 +23,7 @@ from .._limits.breakers import CircuitBreaker, checked_breaker
 from .._limits.deadlines import checked_seconds
 from .._limits.gate import Gate, checked_gates
 from .._meaning.chains import Chain, Step, chain, counted
-from .._meaning.machine import Perform
+from .._meaning.machine import IN_PLACE, Perform
 from .._meaning.pieces import parts
 from .._meaning.steps import (
     DoStep,
@@ -88,9 +89,14 @@ class Attempt(Chain, Generic[E_co, A_co]):
 
     def __iter__(self) -> Generator[E_co, Any, A_co]:
         """Issue its commands in do-notation: `answer = yield from attempt`."""
-        request: Any = Perform(self)  # the machine has its own stack, so this does not recurse
-        answer: A_co = yield request
-        return answer
+        around: Any = IN_PLACE[0]
+        if around is not None and around.room and around.thread == get_ident():
+            step: Any = self._last
+            if step.__class__ is StartStep and step.fresh and self._before is None:
+                around.room -= 1
+                task: Do[E_co, A_co] = step.function(*step.arguments, **step.keywords)
+                return task
+        return asked_for_result(self)
 
     def _alone(self) -> None:
         """Mark this for type checkers as one effect, not a generator of effects."""
@@ -270,9 +276,14 @@ def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
             "`yield from`, and await in the handlers."
         )
 
+    start = StartStep(function, (), {})
+    plain: Attempt[E, A] = extended(None, start)
+
     @wraps(function)
     def made(*args: P.args, **kwargs: P.kwargs) -> Attempt[E, A]:
-        return extended(None, StartStep(function, args, kwargs))
+        if not args and not kwargs:
+            return plain
+        return extended(None, StartStep(function, args, kwargs, start))
 
     return made
 
@@ -306,6 +317,13 @@ def expected(predicate: Callable[[A], bool]) -> Callable[[A], A]:
         return answer
 
     return checked
+
+
+def asked_for_result(attempt: Attempt[E, A]) -> Generator[E, Any, A]:
+    """Ask the machine, which has its own stack, to perform an attempt: this does not recurse."""
+    request: Any = Perform(attempt)
+    answer: A = yield request
+    return answer
 
 
 UNTYPED: type[Attempt[Any, Any]] = Attempt

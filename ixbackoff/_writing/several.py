@@ -13,7 +13,7 @@ from .._words.failures import On, predicate
 from .._words.values import Value
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Pick, Together
-from .attempts import Attempt, CommandOrAttempt, Do, attempt, do, extended
+from .attempts import Attempt, CommandOrAttempt, do, extended
 
 A = TypeVar("A")
 A2 = TypeVar("A2")
@@ -94,12 +94,7 @@ def first_of(
         turns = [one(turn % len(choices)) for turn in range(begin, begin + len(choices))]
         return reduce(lambda tried, other: tried.or_else(other, chosen), turns)
 
-    @attempt
-    def in_turn() -> Do[E | Pick, First[A]]:
-        begin = (yield from Pick(len(choices))) if start is None else start
-        return (yield from tried_from(begin))
-
-    return in_turn()
+    return do(Pick(len(choices))).then(tried_from) if start is None else tried_from(start)
 
 
 class Alone(CommandOrAttempt[E_co, A_co], Protocol[E_co, A_co]):

@@ -18,7 +18,7 @@ class Interceptor:
         self._sending: Resending[Any] = Resending(backoff, failure_of)
 
     def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
-        """Make a call with retries, and return its last outcome; in `grpc.aio`, await that."""
+        """Make a call with retries, and return its last outcome; in `grpc.aio` as a coroutine."""
         method = details.method
         name = (method.decode() if isinstance(method, bytes) else method).lstrip("/")
 

@@ -152,7 +152,7 @@ def failure_of(answer: Any) -> Exception | None:
 
 
 def is_stream(request: Any, library: Any) -> bool:
-    """Return whether a body can be sent only once, unlike bytes and a form of seekable files."""
+    """Return whether a body can be sent only once, unlike bytes and forms with seekable files."""
     body, kinds = request.stream, (bytes, str, library.ByteStream)
     fields = getattr(body, "fields", None)
     parts = [body] if fields is None else [getattr(field, "file", b"") for field in fields]

@@ -69,7 +69,7 @@ def nothing(self: SystemDatabase) -> None:
 
 
 def launch(dbos: DBOS, now: Callable[[], float]) -> None:
-    """Launch DBOS, with parked runs that are due by the clock `now`, and not by the machine's."""
+    """Launch DBOS; the clock `now`, and not the machine's, decides when a parked run is due."""
     usual = SystemDatabase.transition_delayed_workflows
     setattr(SystemDatabase, WAKE, nothing)
     try:

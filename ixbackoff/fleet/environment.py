@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias
+from threading import get_ident
+from typing import Any, TypeAlias
 
 from .._limits.budgets import RetryBudget
 from .._limits.limiters import Turns
@@ -15,20 +16,6 @@ from .._words.vocabulary import Log, Now, Pick, Reserve, Throw, throw
 from .event_queue import Events
 from .outcomes import Tally
 from .services.service import Serving
-
-
-class Running(Protocol):
-    """A client, which runs its program again and again."""
-
-    number: int
-    since: float  # the beginning of the current run
-
-    def begin(self) -> None:
-        """Begin a run, or its next try after a wait."""
-
-    def close(self) -> None:
-        """Close the generators of the client, at the end of the simulation."""
-
 
 Done: TypeAlias = Callable[[Any, Any, BaseException | None], None]
 """A function that is called at the end of a run: with the client, the value and the failure."""
@@ -51,6 +38,8 @@ class Environment:
         self.tally = Tally()
         self.from_start = from_start
         self.trace = trace
+        self.immediate = handlers if trace is None else {}
+        self.thread = get_ident()
 
     def find(self, kind: type) -> Serving | None:
         """Return the service of `kind` or of its nearest base class; `None` for a handler.
@@ -76,14 +65,8 @@ class Environment:
             f"services | instantly({kind.__name__}.handled_by(...))."
         )
 
-    def count_failure(self, failure: BaseException) -> None:
-        self.tally.failed += 1
-        if isinstance(failure, TimeoutError):
-            self.tally.late += 1
-
 
 def standard(events: Events) -> Handlers:
-    """Return the handlers of the commands that need no service."""
     known: Interpreter[Any] = (
         Log.handled_by(lambda _: None)
         | Now.handled_by(lambda _: events.now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
-from math import floor, inf
+from math import ceil, floor, inf
 from operator import itemgetter
 from random import Random
 from typing import Any, TypeAlias
@@ -19,6 +19,8 @@ Action: TypeAlias = Callable[[Any], object]
 # sorts once, when virtual time reaches the slice. Only events of the current slice are in a heap.
 SLICES = 16
 """Slices of a second. A power of two, so that `when * SLICES` is exact."""
+GAP = 64
+"""The number of empty slices after which `run` goes to the next event at once."""
 FAR = 1e300
 """The time, in seconds, from which on events are in no slice."""
 WHEN = itemgetter(0)
@@ -47,7 +49,7 @@ class Events:
         count: the number of events so far.
     """
 
-    __slots__ = ("_later", "_near", "_next", "_slice", "_slices", "count", "most", "now", "random")
+    __slots__ = ("_later", "_near", "_next", "_slice", "count", "most", "now", "random")
 
     def __init__(self, seed: int) -> None:
         self.now = 0.0
@@ -55,15 +57,14 @@ class Events:
         self.most = MOST
         self.random = Random(seed)  # noqa: S311
         self._next = count().__next__
-        self._slice = 0  # the current one
+        self._slice: float = 0  # the current one
         self._near: list[tuple[float, int, Action, Any]] = []  # a heap
-        self._later: dict[int, list[tuple[float, Action, Any]]] = {}
-        self._slices: list[int] = []  # a heap of the keys of `_later`
+        self._later: dict[float, list[tuple[float, Action, Any]]] = {}
 
     @property
     def empty(self) -> bool:
         """True if no event is left."""
-        return not (self._near or self._slices)
+        return not (self._near or self._later)
 
     def at(self, when: float, action: Action, argument: Any = None) -> None:
         """Plan a call of `action(argument)` at the time `when`.
@@ -71,10 +72,7 @@ class Events:
         Raises:
             ValueError: `when` is past, or not a finite number.
         """
-        try:
-            due = self._later.get(floor(when * SLICES))  # faster than int(...)
-        except (ValueError, OverflowError):
-            due = None
+        due = self._later.get(when * SLICES // 1)  # nan, which is no key, for what is not finite
         if due is None:
             self._begin(when, action, argument)
         else:
@@ -86,7 +84,12 @@ class Events:
         Raises:
             ValueError: `seconds` is negative, or not a finite number.
         """
-        self.at(self.now + seconds, action, argument)
+        when = self.now + seconds  # as `at`, in place
+        due = self._later.get(when * SLICES // 1)
+        if due is None:
+            self._begin(when, action, argument)
+        else:
+            due.append((when, action, argument))
 
     def _begin(self, when: float, action: Action, argument: Any) -> None:
         """Plan the first event of a slice, or one in the current slice."""
@@ -99,7 +102,6 @@ class Events:
             heappush(self._near, (when, self._next(), action, argument))
         else:
             self._later[number] = [(when, action, argument)]
-            heappush(self._slices, number)
 
     def run(self, until: float) -> None:
         """Run all events before the time `until`, and set the clock to it.
@@ -107,13 +109,17 @@ class Events:
         Raises:
             Misuse: more than `most` events happen at one time.
         """
-        near, slices = self._near, self._slices
+        near, later, end = self._near, self._later, until * SLICES
         self._run_near(until)
-        while slices and slices[0] < until * SLICES:
-            self._slice = heappop(slices)
-            due = self._later.pop(self._slice)
+        while later and self._slice + 1 < end:
+            self._slice += 1
+            due = later.pop(self._slice, None)
+            if due is None:
+                if self._slice % GAP == 0:
+                    self._slice = min(min(later), ceil(end)) - 1
+                continue
             due.sort(key=WHEN)  # stable: events of the same time stay in order
-            if self._slice + 1 > until * SLICES:
+            if self._slice + 1 > end:
                 due = self._split(due, until)
             for when, action, argument in due:
                 if near and near[0][0] < when:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from math import inf
 from typing import Any
 
-from .._limits.deadlines import LEFT, Expired, Left, Limit
-from .._meaning.chains import Chain
-from .._meaning.machine import Enter, Perform, Task, close
-from .._meaning.runs import InAttempt
-from .._running.together import Aborted
+from .._limits.deadlines import LEFT, Expired, Left, Limit, check_in_time, clean_up, seconds_left
+from .._meaning.chains import Chain, Ladder
+from .._meaning.defaults import Defaults
+from .._meaning.machine import IN_PLACE, Enter, Perform, Task, close, waits_in_an_attempt
+from .._meaning.runs import InAttempt, ProgramRun
+from .._meaning.semantics import attempted, limited, unrolled
+from .._running.together import Aborted, Rules, branch
 from .._running.traces import Performed
 from .._words.commands import Command, Misuse, raisable
+from .._words.failures import DeadlineExceeded
+from .._words.verdicts import is_transient
 from .._words.vocabulary import CLOCK, LINE, Delay, Together
-from .environment import Environment
+from ..schedules.timings import Chance, Timing
+from .environment import Done, Environment
+from .retries import is_single, limited_command, task_of, unwrapped
 from .services.service import Request, Serving
 
 # A service may answer before its `ask` returns. If `settled` then resumed the task, a service that
@@ -23,32 +31,10 @@ from .services.service import Request, Serving
 # result will arrive as an event.
 ASKING: Any = object()
 """The value of `_arrived` while a command is issued."""
-
-
-class Inside(InAttempt):
-    """The state of a client's attempts; `callers` are the tasks that wait for inner ones."""
-
-    __slots__ = ("callers",)
-
-    def __init__(self, limits: list[Limit]) -> None:
-        super().__init__(limits)
-        self.callers: list[Task] = []
-
-
-NOT_YET = Inside([])
+ROOM = 50
+"""The number of attempts that may run in place in one task."""
+NOT_YET, NO_CALLERS = InAttempt([]), list[Task]()
 """The state that clients share until they need one of their own."""
-
-
-class Branches(ABC):
-    """Concurrent effects."""
-
-    @abstractmethod
-    def begin(self) -> None:
-        """Begin all effects."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close all effects."""
 
 
 class TaskPerformer(ABC):
@@ -57,82 +43,147 @@ class TaskPerformer(ABC):
     It works like the machine, except that a command may be answered at a later event.
     """
 
-    def __init__(self, environment: Environment, number: int, inside: Inside = NOT_YET) -> None:
+    __slots__ = (
+        *("_arrived", "_environment", "_callers", "_inside", "_task", "_waits_for"),
+        *("begun", "done", "number", "room", "since", "thread"),
+    )
+    waits = False  # whether the task is that of a program
+
+    def __init__(self, environment: Environment, number: int, done: Done) -> None:
         self._environment = environment
         self._task: Task | None = None
-        self._inside = inside
+        self._callers = NO_CALLERS  # the tasks that wait for inner ones
+        self._inside = NOT_YET
+        self.room = 0  # see IN_PLACE in machine
+        self.thread = environment.thread
         self._arrived: Any = None  # ASKING, or a pair: the answer and the failure
-        self._waits_for: Request | Branches | Performed | None = None
-        self.begun = 0.0  # the start of the current try, or, in a wait, of the last try
+        self._waits_for: Request | Join | Performed | None = None
+        self.begun = 0.0  # the start of the current try, or of the next one if that is planned
+        self.done = done  # called at the end of each run
         self.number = number
-        self.since = 0.0
+        self.since = 0.0  # the start of the current run
 
     @abstractmethod
-    def seconds_left(self, command: Command[Any]) -> float | None:
-        """Return the seconds left for `command`, or `None`; raise Expired if there are none."""
+    def begin(self) -> None:
+        """Begin a run, or its next try after a wait."""
 
-    @abstractmethod
-    def branches(self, command: Together) -> Branches:
-        """Return the concurrent effects of `command`."""
-
-    @abstractmethod
-    def entered(self, attempt: Chain) -> Task:
-        """Return the task of an attempt inside another one."""
-
-    @abstractmethod
     def ended(self, value: Any, failure: BaseException | None) -> None:
-        """Take the result of the task."""
+        if failure is not None and isinstance(failure, Misuse):
+            raise failure
+        self._waits_for = None  # break the cycle of the request and its sender
+        self.done(self, value, failure)
+
+    def entered(self, attempt: Chain) -> Task | None:
+        """Return the task of an attempt inside another one; `None` if it is one request."""
+        environment, inside = self._environment, self._inside
+        if not inside.limits and (found := limited_command(attempt)) is not None:
+            command, seconds = found
+            serving = environment.find(command.__class__)
+            if serving is not None:
+                self._ask(command, serving, seconds)
+                return None
+        if inside is NOT_YET:
+            inside = self._inside = InAttempt([])
+        try:
+            return attempted(attempt, inside)
+        except Exception as error:  # such as a wrong number of arguments
+            self._arrived = None, error
+            return None
 
     def wait(self, wait: Any) -> None:
-        """Begin to stand in line; only programs have other waits."""
-        if wait._run is not LINE:
-            raise Misuse("An attempt cannot wait: raise NotReady instead.")
-        events = self._environment.events
-        line = self._waits_for = Performed(events.now, wait, None, None, self.number)
-        events.after(wait.seconds, self._go, line)
+        """Begin to stand in line, or the wait of a program."""
+        environment, stands = self._environment, wait._run is LINE
+        if not stands and not self.waits:
+            raise waits_in_an_attempt()
+        now = environment.events.now
+        start = self.begun if environment.from_start and not stands else now
+        when = max(now, start + wait.seconds)
+        if not stands:
+            self.begun = when
+        waited = self._waits_for = Performed(now, wait, None, None, self.number)
+        environment.events.at(when, self._wake, waited)
 
-    def _go(self, line: Performed) -> None:
-        if self._waits_for is line:  # else it has left the line
+    def _wake(self, waited: Performed) -> None:
+        if self._waits_for is waited:  # else it was left
             self._waits_for = None
             if self._environment.trace is not None:
-                self._environment.trace.append(line)
+                self._environment.trace.append(waited)
             self.resume(None)
 
-    def limited(
-        self,
-        command: Command[Any],  # noqa: ARG002
-        begun: float,  # noqa: ARG002
-        failure: BaseException,
-    ) -> BaseException:
-        """Return the exception to throw into the task after a command with a limit has failed."""
-        return failure
+    def seconds_left(self, command: Command[Any]) -> float | None:
+        """Return the seconds left for `command`, or `None`; raise Expired if there are none."""
+        limits, left = self._inside.limits, inf
+        if holding := [limit for limit in limits if not limit.ending]:
+            try:
+                left = seconds_left(command, holding, self._environment.events.now)
+            except Expired as error:
+                clean_up(limits, error)
+                raise
+        around = LEFT.get()
+        if around is not None:  # of a stream, which applies its limits itself
+            LEFT.set(None)  # for this command only
+            left = min(left, around.seconds)
+        return None if left == inf else left
 
     def record(
         self, command: Command[Any], begun: float, value: Any, failure: BaseException | None
     ) -> BaseException | None:
         """Add an ended command to the trace; return the exception to throw into the task."""
-        trace = self._environment.trace
-        if trace is not None and not (
-            command is CLOCK
-            or isinstance(command, Together)
-            or isinstance(failure, Expired)  # the command was not issued
-        ):
+        trace, together = self._environment.trace, isinstance(command, Together)
+        if trace is not None and not together and failure.__class__ is not Expired:
             trace.append(Performed(begun, command, value, failure, self.number))
-        if failure is not None and self._inside.limits:
-            return self.limited(command, begun, failure)
-        return failure if failure is None else raisable(failure)
+        if failure is None:
+            return None
+        limits = self._inside.limits
+        if limits and not isinstance(failure, Expired):
+            if not isinstance(failure, Exception):
+                clean_up(limits, failure)
+            elif is_transient(failure):
+                holding = [limit for limit in limits if not limit.ending]
+                try:
+                    check_in_time(command, holding, begun, self._environment.events.now, failure)
+                except Expired as error:
+                    clean_up(limits, error)
+                    return error
+        return raisable(failure)
+
+    def request(self, command: Command[Any], serving: Serving, seconds: float | None) -> None:
+        """Perform a command in place of a task; a limit of its own has so many seconds."""
+        self._arrived = ASKING
+        if self._inside.limits:
+            self.ask_in_time(command, serving)
+        else:
+            self._ask(command, serving, seconds)
+        arrived, self._arrived = self._arrived, None
+        if arrived is not ASKING:
+            self.ended(*arrived)
 
     def close(self) -> None:
         task, waits_for = self._task, self._waits_for
         self._task = self._waits_for = None
-        if isinstance(waits_for, Branches):
+        if isinstance(waits_for, Join):
             waits_for.close()
         if task is not None:
-            close(task, self._inside.callers)
+            close(task, [*self._callers])
+
+    def end(self, failure: BaseException) -> None:
+        waits_for = self._waits_for
+        self._waits_for = None
+        if isinstance(waits_for, Join):
+            waits_for.end(failure)
+        elif isinstance(waits_for, Performed):  # it stands in line
+            clean_up(self._inside.limits, failure)
+            self.resume(None, failure)
+        elif waits_for is not None and not waits_for.over:
+            self.abandon(waits_for)
+            self.arrived(waits_for.command, waits_for.begun, None, failure)
+        else:  # the command is just being issued
+            self._arrived = None, failure
 
     def resume(self, value: Any, failure: BaseException | None = None) -> None:
         """Send an answer or throw a failure, and continue until a command takes virtual time."""
         environment, task = self._environment, self._task
+        IN_PLACE[0] = self
         try:
             while task is not None:
                 try:
@@ -142,13 +193,13 @@ class TaskPerformer(ABC):
                     if value.__class__ is Enter:
                         task, value = value.task, None
                     else:
-                        callers = self._inside.callers
-                        task = callers.pop() if callers else None
+                        task = self._callers.pop() if self._callers else None
+                        self.room = 0  # the task may be deep in place
                     self._task = task
                 except (Exception, Expired, Aborted) as error:
                     value, failure = None, error
-                    callers = self._inside.callers
-                    task = self._task = callers.pop() if callers else None
+                    task = self._task = self._callers.pop() if self._callers else None
+                    self.room = 0
                 else:
                     kind = command.__class__
                     serving = environment.services.get(kind)
@@ -156,17 +207,24 @@ class TaskPerformer(ABC):
                         if command is CLOCK:
                             value, failure = environment.events.now, None
                             continue
-                        if kind is Enter or kind is Perform:
-                            inner = command.task if kind is Enter else self.entered(command.chain)
-                            self._inside.callers.append(task)
-                            task, value, failure = inner, None, None
-                            self._task = task
-                            continue
                         if kind is Delay:
                             self.wait(command)
                             return
+                        if kind in environment.immediate and not self._inside.limits:
+                            value, failure = answered(environment.immediate[kind], command)
+                            continue
                         self._arrived = ASKING
-                        self._perform(command)
+                        if kind is Enter or kind is Perform:
+                            inner = command.task if kind is Enter else self.entered(command.chain)
+                            if inner is not None:
+                                self._callers = self._callers or []
+                                self._callers.append(task)
+                                self._arrived = value = failure = None
+                                task = self._task = inner
+                                self.room = ROOM
+                                continue
+                        else:
+                            self._perform(command)
                     elif self._inside.limits:
                         self._arrived = ASKING
                         self.ask_in_time(command, serving)
@@ -174,14 +232,13 @@ class TaskPerformer(ABC):
                         self._arrived = ASKING
                         environment.tally.asked += 1
                         now = environment.events.now
-                        serving.ask(Request(command, self.number, now, None, self))
-                    if self._arrived is ASKING:
-                        self._arrived = None
+                        request = self._waits_for = Request(command, self.number, now, None, self)
+                        serving.ask(request)
+                    arrived, self._arrived = self._arrived, None
+                    if arrived is ASKING:
                         return
-                    value, failure = self._arrived
-                    self._arrived = None
-                    if failure is not None or environment.trace is not None:
-                        failure = self.record(command, environment.events.now, value, failure)
+                    value, failure = arrived
+            self._waits_for = None
             self.ended(value, failure)
         finally:
             failure = None  # break the cycle of exception, traceback and this frame
@@ -189,30 +246,43 @@ class TaskPerformer(ABC):
     def arrived(
         self, command: Command[Any], begun: float, value: Any, failure: BaseException | None
     ) -> None:
-        self._waits_for = None
+        """Take the result of a command, and continue, or let `resume` continue."""
+        failure = self.record(command, begun, value, failure)
         if self._arrived is not None:
             self._arrived = value, failure
         else:
-            self.resume(value, self.record(command, begun, value, failure))
+            self.resume(value, failure)
 
-    def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
+    def settled(
+        self, request: Request, value: Any, failure: Exception | None, instead: Any = None
+    ) -> None:
+        """Take the result of a request; throw `instead` into the task, if it is given."""
         environment = self._environment
+        tally = environment.tally
+        raised: BaseException | None = failure
         if failure is None:
-            tally = environment.tally
             tally.answered += 1
             tally.latency += environment.events.now - request.begun
         else:
-            environment.count_failure(failure)
+            tally.failed += 1
+            if isinstance(failure, TimeoutError):
+                tally.late += 1
+            raised = raisable(failure)
+        if environment.trace is not None or self._inside.limits:
+            raised = self.record(request.command, request.begun, value, failure)
+        if instead is not None:
+            instead.__cause__, raised = failure, instead
         if self._arrived is not None:
-            self._arrived = value, failure
-        elif failure is None and environment.trace is None:
-            self.resume(value, None)
+            self._arrived = value, raised
+        elif self._task is None:
+            self.ended(value, raised)
         else:
-            self.resume(value, self.record(request.command, request.begun, value, failure))
+            self.resume(value, raised)
 
     def _perform(self, command: Any) -> None:
         """Perform a command of a kind that has no service, or whose service is not known yet."""
         environment, kind = self._environment, command.__class__
+        now = environment.events.now
         try:
             left = self.seconds_left(command)
         except Expired as error:
@@ -220,7 +290,8 @@ class TaskPerformer(ABC):
             return
         if kind not in environment.handlers:
             if isinstance(command, Together):
-                self._join(command, left)
+                join = self._waits_for = Join(self, command, left)
+                join.begin()
                 return
             serving = environment.find(kind)
             if serving is not None:
@@ -229,17 +300,16 @@ class TaskPerformer(ABC):
         try:
             answer = environment.handlers[kind](command)
         except Exception as error:
-            self._arrived = None, error
+            self.arrived(command, now, None, error)
         else:
-            self._arrived = answer, None
-
-    def _join(self, command: Together, left: float | None) -> None:
-        LEFT.set(None if left is None else Left(left))
-        branches = self._waits_for = self.branches(command)
-        LEFT.set(None)
-        branches.begin()
+            self.arrived(command, now, answer, None)
 
     def ask_in_time(self, command: Command[Any], serving: Serving) -> None:
+        limits, now = self._inside.limits, self._environment.events.now
+        limit = limits[0]
+        if len(limits) == 1 and now < limit.deadline < inf and not limit.ending:
+            self._ask(command, serving, limit.deadline - now)
+            return
         try:
             left = self.seconds_left(command)
         except Expired as error:
@@ -247,22 +317,165 @@ class TaskPerformer(ABC):
         else:
             self._ask(command, serving, left)
 
-    def _ask(self, command: Command[Any], serving: Serving, left: float | None) -> None:
+    def _ask(self, command: Command[Any], serving: Serving, seconds: float | None) -> None:
+        """Send a request that has so many seconds; without a limit around it they are its own."""
         environment = self._environment
         events = environment.events
-        request = self._waits_for = Request(command, self.number, events.now, left, self)
-        if left is not None:
-            events.after(left, self._expired, request)
+        now = events.now
+        if seconds is not None and not self._inside.limits:
+            seconds = now + seconds - now  # as a Limit rounds
+        request = self._waits_for = Request(command, self.number, now, seconds, self)
+        if seconds is not None:
+            events.after(seconds, self._expired, request)
         environment.tally.asked += 1
         serving.ask(request)
 
     def _expired(self, request: Request) -> None:
         if not request.over:
             self.abandon(request)
-            self.settled(
-                request, None, TimeoutError(f"no answer arrived within {request.limit:g} s")
-            )
+            late, instead = TimeoutError(f"no answer arrived within {request.limit:g} s"), None
+            if not self._inside.limits:
+                where = f" ({request.command.__class__.__name__} was running)"
+                instead = DeadlineExceeded(f"not done within {request.limit:g} s{where}")
+            self.settled(request, None, late, instead)
 
     def abandon(self, request: Request) -> None:
         request.over = True
         self._environment.services[request.command.__class__].abandoned(request)
+
+
+def answered(handler: Callable[[Any], Any], command: Any) -> tuple[Any, Exception | None]:
+    try:
+        return handler(command), None
+    except Exception as error:
+        return None, raisable(error)
+
+
+class StreamClient(TaskPerformer):
+    """Performs the stream of any program, or of a branch; most clients have a shorter path."""
+
+    waits = True
+
+    def __init__(
+        self, environment: Environment, number: int, make: Callable[[], Task], done: Done
+    ) -> None:
+        super().__init__(environment, number, done)
+        # The stream applies the limits. This one has no end, so that each command is asked in time.
+        self._inside = InAttempt([Limit(0.0, inf, whole=False)])
+        self._make = make
+
+    def begin(self) -> None:
+        self._task, self.room = self._make(), ROOM
+        self.begun = self._environment.events.now
+        self.resume(None)
+
+
+def streams(program: Ladder, how: Defaults, timing: Timing, chance: Chance) -> Callable[[], Task]:
+    return lambda: unrolled(program, how, run=ProgramRun(program, timing, chance))
+
+
+class Join:
+    """Concurrent effects: each is a branch, a `Strand` with the number of the waiting client.
+
+    Once `Rules.over` is true, branches that still run are ended: their `finally` blocks run. The
+    waiting client resumes when all branches have ended.
+    """
+
+    def __init__(self, client: TaskPerformer, command: Together, left: float | None) -> None:
+        self._client = client
+        self._environment = environment = client._environment
+        self._command = command
+        self._begun = environment.events.now
+        LEFT.set(None if left is None else Left(left))
+        self._rules = Rules(command, part_of_branch)
+        LEFT.set(None)
+        self._failure: BaseException | None = None
+        self._left = 1  # `begin` counts too: no branch ends before all have begun
+        self._running: dict[TaskPerformer, int] = {}
+
+    def begin(self) -> None:
+        for index, after in enumerate(self._rules.starts):
+            if after:
+                self._environment.events.after(after, self._start, index)
+            elif not self._rules.over:
+                self._start(index)
+        self._one_less()
+
+    def _start(self, index: int) -> None:
+        rules, now = self._rules, self._environment.events.now
+        given = None if rules.over else rules.begin(index, now)
+        if given is not None:
+            kind: Any = StreamClient if self._command.copied else Strand
+            made: TaskPerformer = kind(self._environment, self._client.number, given, self._ended)
+            self._running[made] = index
+            self._left += 1
+            made.begin()
+
+    def end(self, failure: BaseException) -> None:
+        if self._failure is None:
+            self._failure, self._rules.over = failure, True
+            self._end_others()
+
+    def _end_others(self) -> None:
+        for each in [*self._running]:
+            if each in self._running:
+                each.end(Aborted())
+
+    def close(self) -> None:
+        self._rules.over = True
+        for each in self._running:
+            each.close()
+
+    def _ended(self, ended: TaskPerformer, answer: Any, failure: BaseException | None) -> None:
+        index, over = self._running.pop(ended), self._rules.over
+        if self._rules.end(index, answer, failure, self._environment.events.now) and not over:
+            self._end_others()
+        self._one_less()
+
+    def _one_less(self) -> None:
+        self._left -= 1
+        if not self._left:
+            answers, failure = self._rules.result()
+            failure, self._failure = self._failure or failure, None
+            try:
+                self._client.arrived(self._command, self._begun, answers, failure)
+            finally:
+                failure = None  # break the cycle of exception, traceback and this frame
+
+
+def part_of_branch(command: Together, index: int, within: float | None) -> Any:
+    """Return what the client of a branch performs: that of a hedge has a stream."""
+    copied = command.copied
+    return branch(command, index, within).__iter__ if copied else (command.effects[index], within)
+
+
+class Strand(TaskPerformer):
+    """One of several concurrent effects, within so many seconds if given."""
+
+    __slots__ = ("_given",)
+
+    def __init__(
+        self, environment: Environment, number: int, given: tuple[Any, float | None], done: Done
+    ) -> None:
+        super().__init__(environment, number, done)
+        self._given = given
+
+    def begin(self) -> None:
+        environment, (effect, within) = self._environment, self._given
+        self.begun = environment.events.now
+        serving = environment.services.get(effect.__class__)
+        if serving is None:
+            effect = unwrapped(effect)
+            serving = environment.find(effect.__class__) if is_single(effect) else None
+        if serving is not None and (within is None or within > 0):
+            self.request(effect, serving, within)
+            return
+        inside = self._inside = InAttempt([])
+        try:
+            task = task_of(effect, inside)
+        except Exception as error:  # such as a wrong number of arguments
+            self.ended(None, error)
+            return
+        self._task = task if within is None else limited(Enter(task), within, inside)
+        self.room = ROOM
+        self.resume(None)

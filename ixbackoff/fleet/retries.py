@@ -1,55 +1,49 @@
-"""The retries of clients that run `at(rung).retry(effect)`, without a stream of commands.
+"""The state that clients of `at(rung).retry(effect)` share.
 
-Such programs are the commonest, so their clients skip the machine: `tried` recognizes the program,
-and `Retrying` waits as `ixbackoff._meaning.retrying` says, like every retry of this package.
-tests/fleet/test_clients.py compares these clients, event by event, with the program's stream.
+They skip the machine, and wait as `ixbackoff._meaning.retrying` says, like every retry of this
+package. tests/fleet/test_clients.py compares them, event by event, with the program's stream.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, Protocol
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 from .._limits.nesting import check_begun
-from .._meaning.chains import Chain, Ladder, Step, chain
+from .._meaning.chains import Chain, Ladder, Step
 from .._meaning.defaults import checked_longest
 from .._meaning.machine import Enter, Task
 from .._meaning.retrying import begins, descents
 from .._meaning.runs import InAttempt, not_chosen, noted, number_after
-from .._meaning.semantics import attempted, limited, performed
-from .._meaning.steps import DoStep, Limited, RetryStep, StartStep
+from .._meaning.semantics import attempted, performed
+from .._meaning.steps import DoStep, Guard, Guarded, Limited, RetryStep, StartStep
 from .._running.traces import Performed
-from .._words.commands import Command, Misuse
-from .._words.failures import Predicate
+from .._words.commands import Command
+from .._words.failures import CircuitOpen, Crowded, Predicate
 from .._words.reasons import Reason, Story, too_long
 from .._words.verdicts import is_transient
-from .._words.vocabulary import Together, delay
+from .._words.vocabulary import WITHOUT_SERVICE, Reserve, Together, delay
 from ..schedules.timings import After, Timing
-from .environment import Done, Environment, Running
+from .environment import Done, Environment
 
 
-class Tried(NamedTuple):
-    """The effect of a program `at(rung).retry(effect)`."""
-
-    effect: Any
-    chosen: Predicate  # decides whether a failure is retried
-    command: Command[Any] | None = None  # the only command of the effect, `None` if there are more
-    limit: float | None = None  # the seconds for each try of that command; `None` for no limit
-
-
-def tried(program: Ladder) -> Tried | None:
-    """Return the effect that `program` retries; `None` if the program does anything else."""
+def retried(program: Ladder) -> RetryStep | None:
     step = only_step(program)
-    if step.__class__ is not RetryStep or not isinstance(step, RetryStep):
-        return None
-    effect, limit = unwrapped(step.effect), None
-    command = effect
-    if isinstance(effect, Limited) and effect.seconds > 0:
-        command, limit = unwrapped(effect.chain), effect.seconds
-    if isinstance(command, Command) and not isinstance(command, Together):
-        return Tried(effect, step.chosen, command, limit)
-    return Tried(effect, step.chosen)
+    return step if step.__class__ is RetryStep and isinstance(step, RetryStep) else None
+
+
+def is_single(effect: Any) -> bool:
+    return isinstance(effect, Command) and not isinstance(effect, Together)
+
+
+def limited_command(effect: Any) -> tuple[Any, float] | None:
+    """Return the command of an effect that is one command with a limit, and its seconds."""
+    effect = unwrapped(effect)
+    if effect.__class__ is Limited and effect.seconds > 0:
+        command = unwrapped(effect.chain)
+        return (command, effect.seconds) if is_single(command) else None
+    return None
 
 
 def unwrapped(effect: Any) -> Any:
@@ -64,34 +58,13 @@ def only_step(steps: Chain) -> Step | None:
     return found[0] if len(found) == 1 else None
 
 
-def as_attempt(effect: Any) -> Chain:
-    return effect if isinstance(effect, Chain) else chain(Chain, None, DoStep(effect))
+def task_of(effect: Any, inside: InAttempt) -> Task:
+    asked: Any = performed(effect, inside)
+    return asked.task if asked.__class__ is Enter else asked.__iter__()  # of a command
 
 
-def task_of(attempt: Chain, inside: InAttempt) -> Task:
-    """Return the task of an attempt, as `attempted` does, or, if it has one step, of that step."""
-    step: Any = only_step(attempt)
-    if step.__class__ is DoStep and step.effect.__class__ is Limited:
-        return in_time(step.effect, inside)
-    if step.__class__ is StartStep and step.fresh:
-        try:
-            generator: Task = step.function(*step.arguments, **step.keywords)
-        except Exception as error:  # such as a wrong number of arguments
-            return failed(error)
-        return generator
-    return attempted(attempt, inside)
-
-
-def in_time(with_limit: Limited, inside: InAttempt) -> Task:
-    effect = unwrapped(with_limit.chain)
-    attempt = issubclass(effect.__class__, Chain)
-    asked = Enter(task_of(effect, inside)) if attempt else performed(effect, inside)
-    return limited(asked, with_limit.seconds, inside)
-
-
-def failed(error: Exception) -> Task:
-    yield from ()
-    raise error
+Refusal: TypeAlias = tuple[Reason, str]
+"""Why a guard has ended a run, and the note on the failure; "" for no note."""
 
 
 class RunLog:
@@ -117,85 +90,75 @@ class RunLog:
             self._trace.append(self.wait)
             self.wait = None
 
-    def end(self, failure: BaseException | None, chosen: Predicate | None) -> None:
-        """Note tries and waits on a last failure; `chosen`, if given, decided against a retry."""
+    def end(
+        self, failure: BaseException | None, chosen: Predicate | None, refusal: Refusal | None
+    ) -> None:
+        """Note tries and waits on a last failure, and why no try follows if a rung is left."""
         if failure is None:
             return
         reason: Reason = "gave up"
-        note = ""
-        if too_long(failure):
-            reason, note = "asked for too long", too_long(failure)
+        note = too_long(failure)
+        if refusal is not None:
+            reason, note = refusal
+        elif note:
+            reason = "asked for too long"
+        elif isinstance(failure, CircuitOpen):
+            reason = "circuit open"
+        elif isinstance(failure, Crowded):
+            reason = "crowded"
         elif chosen is not None and self._count != self._top and isinstance(failure, Exception):
             reason, note = "not worth another try", not_chosen(failure, chosen is is_transient)
         noted(failure, Story(self._count + 1, self._count, self._seconds, reason), note)
 
 
-class Trying(Running, Protocol):
-    """A client that tries an effect."""
-
-    begun: float  # the start of the current try, or, in a wait, of the last try
-    after: After | None  # the waits of this run; `None` until its first failure
-    wait_count: int  # the number of waits of this run
-    shortest: float  # the seconds of the last wait: the next one is not shorter
-    log: RunLog | None  # the waits of this run for the trace; `None` without a trace
-
-
-class Retrying(ABC):
-    """The state that all clients of one program share."""
+class Retrying:
+    """The state that all clients of one program `at(rung).retry(effect)` share."""
 
     def __init__(
-        self, environment: Environment, program: Ladder, tried: Tried, timing: Timing, done: Done
+        self,
+        environment: Environment,
+        program: Ladder,
+        step: RetryStep,
+        timing: Timing,
+        within: float | None,
+        done: Done,
     ) -> None:
         check_begun(program)
+        self.environment: Final = environment
         self.events: Final = environment.events
-        self.trace: Final = environment.trace
+        self.tally: Final = environment.tally
         self.from_start: Final = timing.from_start
         self.top: Final = program.start
         self.done: Final = done  # called at the end of each run
-        self.chosen: Final = tried.chosen
+        self.within: Final = within  # the seconds of a run
+        self.chosen: Final = step.chosen  # decides whether a failure is retried
+        self.guarded: Final = not isinstance(step.effect, WITHOUT_SERVICE)  # by those of a program
+        effect, guards = unwrapped(step.effect), list[Guard]()
+        while effect.__class__ is Guarded and effect.guard.__class__ is not Reserve:
+            guards.append(effect.guard)
+            effect = unwrapped(effect.chain)
+        self.guards: Final = tuple(guards)  # those around the effect, outermost first
+        # The only command of the effect, or `None`, and the seconds for each try of it.
+        single: tuple[Any, float | None] = effect if is_single(effect) else None, None
+        limited = limited_command(effect) if within is None else None  # a task has two limits
+        self.command: Final[Any] = (limited or single)[0]
+        self.limit: Final = (limited or single)[1]
+        kind = self.command.__class__
+        self.serving: Final = None if self.command is None else environment.find(kind)
+        self.ask: Final[Any] = None if self.serving is None else self.serving.ask
+        start: Any = only_step(effect) if isinstance(effect, Chain) else None
+        self.function: Callable[[], Task] | None = None  # makes the generator of an attempt
+        if start.__class__ is StartStep and start.fresh:
+            self.function = partial(start.function, *start.arguments, **start.keywords)
+        self.effect: Any = effect
+        if effect.__class__ is Limited and isinstance(inner := unwrapped(effect.chain), Chain):
+            self.effect = Limited(inner, effect.seconds)
+        self.perform: Final = attempted if isinstance(effect, Chain) else task_of
         waits = begins(timing, program.start, environment.events.random, checked=False)
         longest = checked_longest(program._defaults.longest)
-        how = (program.start, (), tried.chosen, *waits, 0, timing.shortens, longest)
+        how = (program.start, (), step.chosen, *waits, 0, timing.shortens, longest)
         self.descent: Final[Callable[[], After]] = descents(*how)  # begins the waits of a run
 
-    @abstractmethod
-    def client(self, number: int) -> Running:
-        """Make a client."""
-
     def log(self) -> RunLog | None:
-        return None if self.trace is None else RunLog(self.top, self.trace)
-
-    def end_try(self, client: Trying, value: Any, failure: BaseException | None) -> None:
-        """End a try: plan the next one after a wait, or end the run."""
-        chosen: Predicate | None = None
-        if failure is not None:
-            failure.__traceback__ = None  # its frames refer to the client: a reference cycle
-            if isinstance(failure, Misuse):
-                raise failure
-            try:
-                if client.after is None:
-                    client.after = self.descent()
-                seconds = client.after(failure, client.wait_count, client.shortest)
-                if seconds is not None:
-                    client.wait_count += 1
-                    client.shortest = seconds
-                    events, log = self.events, client.log
-                    if log is not None:
-                        log.begin_wait(client.number, events.now, seconds, failure)
-                    if self.from_start:
-                        when = max(events.now, client.begun + seconds)
-                        events.at(when, client.__class__.begin, client)
-                    else:
-                        events.after(seconds, client.__class__.begin, client)
-                    return
-                chosen = self.chosen
-            except Exception as error:
-                failure = error
-                failure.__traceback__ = None
-        client.after = None
-        client.wait_count = 0
-        client.shortest = 0.0
-        if client.log is not None:
-            client.log.end(failure, chosen)
-            client.log = self.log()
-        self.done(client, value, failure)
+        trace = self.environment.trace
+        return None if trace is None else RunLog(self.top, trace)

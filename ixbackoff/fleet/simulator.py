@@ -15,21 +15,20 @@ from .._limits.deadlines import LEFT
 from .._limits.nesting import OVER, RUNNING, this_thread
 from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
-from .._meaning.runs import ProgramRun
-from .._meaning.semantics import unrolled
+from .._meaning.machine import IN_PLACE
+from .._meaning.semantics import guards_of
 from .._running.traces import Performed
-from .._words.commands import Misuse, Stream
+from .._words.commands import Misuse
 from ..schedules.timings import Timing
 from .arrivals import Arrivals, arrival_times
-from .attempt_clients import AttemptRetrying
-from .command_clients import CommandRetrying
-from .environment import Environment, Running, checked_budget, checked_program, standard
+from .environment import Environment, checked_budget, checked_program, standard
 from .event_queue import Events
 from .lost_capacity import Outage
 from .outcomes import Outcome, Second
-from .retries import Retrying, tried
+from .performers import StreamClient, TaskPerformer, streams
+from .retries import Retrying, retried
+from .retry_clients import RetryClient
 from .services.service import Served, Service, Serving
-from .stream_clients import Client
 
 SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""
@@ -53,7 +52,7 @@ class Simulator:
         self.within = within
         self.rate = None if think is None else 1.0 / think
         self.arrivals = arrivals
-        self.present: dict[int, Running] = {}  # the arrived clients that still run
+        self.present: dict[int, TaskPerformer] = {}  # the arrived clients that still run
         self.end = self.done if arrivals is None else self.left
         self.events = Events(seed)
         self.random = self.events.random.random
@@ -89,13 +88,13 @@ class Simulator:
         LEFT.set(None)
         RUNNING.set(OVER)
 
-        def made(number: int) -> Running:
+        def made(number: int) -> TaskPerformer:
             own_budget = None if budget is None else checked_budget(budget(number))
             own_breaker = None if breaker is None else checked_breaker("breaker", breaker(number))
             self.events.most += AT_ONE_TIME
             return self.client(number, program, own_budget, own_breaker)
 
-        running: list[Running] = []
+        running: list[TaskPerformer] = []
         numbers = count(clients)
         try:
             with simulating():
@@ -106,6 +105,7 @@ class Simulator:
                     self.plan_arrival(times, made, numbers)
                 self.run(running, seconds, watch)
         finally:
+            IN_PLACE[0] = None
             for client in [*running, *self.present.values()]:
                 client.close()
         return Outcome(
@@ -120,13 +120,13 @@ class Simulator:
 
     def run(
         self,
-        clients: list[Running],
+        clients: list[TaskPerformer],
         seconds: float,
         watch: Callable[[int, Second], None] | None,
     ) -> None:
         events, tally = self.events, self.environment.tally
         for client in clients:
-            self.plan_run(client, self.pause())
+            self.plan_run(client)
         for second in range(ceil(seconds)):
             events.run(until=min(second + 1.0, seconds))
             load = sum([serving.load() for serving in self.serving])
@@ -138,7 +138,7 @@ class Simulator:
                 break
 
     def plan_arrival(
-        self, times: Iterator[float], made: Callable[[int], Running], numbers: Iterator[int]
+        self, times: Iterator[float], made: Callable[[int], TaskPerformer], numbers: Iterator[int]
     ) -> None:
         """Plan the arrival of the next client, which plans that of another."""
 
@@ -153,7 +153,8 @@ class Simulator:
         if when is not None:
             self.events.at(when, arrive)
 
-    def plan_run(self, client: Running, pause: float) -> None:
+    def plan_run(self, client: TaskPerformer) -> None:
+        pause = 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate
         client.since = when = self.events.now + pause
         self.events.at(when, client.__class__.begin, client)
 
@@ -169,57 +170,47 @@ class Simulator:
 
     def client(
         self, number: int, program: Any, budget: RetryBudget | None, breaker: CircuitBreaker | None
-    ) -> Running:
+    ) -> TaskPerformer:
         given: object = program
         if not isinstance(given, Ladder) and callable(given):
             given = program(number)
         own = checked_program(given)
-        through = own._defaults.through
-        if budget is None and breaker is None and self.within is None and through is None:
-            shared = self.retrying(own)
-            if shared is not None:
-                return shared.client(number)
-
-        def stream() -> Stream:
-            how = Defaults(within=self.within, budget=budget, breaker=breaker, through=through)
-            return unrolled(own, how, run=ProgramRun(own, self.timing, self.events.random))
-
-        return Client(self.environment, number, stream, self.end)
+        shared, through = self.retrying(own), own._defaults.through
+        if shared is not None and breaker is None and through is None and not shared.guards:
+            return RetryClient(shared, number, budget, ())
+        how = Defaults(within=self.within, budget=budget, breaker=breaker, through=through)
+        if shared is not None:
+            guards = ((guards_of(how) if shared.guarded else None) or ()) + shared.guards
+            if max(map(guards.count, guards), default=1) == 1:
+                return RetryClient(shared, number, budget, guards)
+        make = streams(own, how, self.timing, self.events.random)
+        return StreamClient(self.environment, number, make, self.end)
 
     def retrying(self, program: Ladder) -> Retrying | None:
         """Return the state that clients of `at(rung).retry(effect)` share; else `None`."""
         known = self.known.get(id(program))
         if known is None:  # the program is stored too: an id is unique only while its object lives
-            known = self.known[id(program)] = program, self.recognized(program)
+            within, step, made = self.within, retried(program), None
+            if step is not None and (within is None or within > 0):
+                how = self.timing, within, self.end
+                made = Retrying(self.environment, program, step, *how)
+            known = self.known[id(program)] = program, made
         return known[1]
 
-    def recognized(self, program: Ladder) -> Retrying | None:
-        found = tried(program)
-        if found is None:
-            return None
-        how = self.environment, program, found, self.timing, self.end
-        if found.command is not None:
-            serving = self.environment.find(found.command.__class__)
-            if serving is not None:
-                return CommandRetrying(*how, serving)
-        return AttemptRetrying(*how)
-
-    def pause(self) -> float:
-        return 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate
-
-    def done(self, client: Running, answer: object, failure: BaseException | None) -> None:  # noqa: ARG002
+    def done(self, client: TaskPerformer, answer: object, failure: BaseException | None) -> None:  # noqa: ARG002
         events, tally = self.events, self.environment.tally
-        self.ended = events.now
+        self.ended = now = events.now
         if failure is None:
             tally.well += 1
-            tally.latencies.append(events.now - client.since)
+            tally.latencies.append(now - client.since)
         else:
             tally.gave_up += 1
             self.gave_up.add(client.number)
-        if self.rate is not None:
-            self.plan_run(client, -log(1.0 - self.random()) / self.rate)
+        if self.rate is not None:  # as `plan_run`, in place
+            client.since = when = now - log(1.0 - self.random()) / self.rate
+            events.at(when, client.__class__.begin, client)
 
-    def left(self, client: Running, answer: object, failure: BaseException | None) -> None:
+    def left(self, client: TaskPerformer, answer: object, failure: BaseException | None) -> None:
         self.done(client, answer, failure)
         del self.present[client.number]
 

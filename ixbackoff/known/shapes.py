@@ -110,7 +110,7 @@ def headers_of(failure: object) -> dict[str, str]:
 
 
 def canonical(headers: Mapping[Any, Any]) -> dict[str, str]:
-    """Return headers in lower case; those that judges read also in the case that these expect."""
+    """Return headers with their names in lower case, those in `READ` also as it spells them."""
     lower = {str(name).lower(): str(value) for name, value in headers.items()}
     return {name: lower[name.lower()] for name in READ if name.lower() in lower} | lower
 

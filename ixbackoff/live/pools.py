@@ -37,7 +37,7 @@ class Watched(Generic[C]):
         self._fresh = True
 
     def begin(self, request: httpcore2.Request) -> None:
-        """Note in a request whether the connection is fresh, that is, has had no other one."""
+        """Note in a request whether it is the first one of this connection, which is then fresh."""
         extensions_of(request)[FRESH], self._fresh = self._fresh, False
 
     def info(self) -> str:

@@ -90,7 +90,7 @@ def is_repeated(before: Finding, finding: Finding) -> bool:
 
 
 def types_in(error: Error) -> Iterator[tuple[str, int, str, str]]:
-    """Yield an error's line and types: mypy reports a lambda twice, and they are the same then."""
+    """Yield an error's place and types: they are equal if mypy reports one lambda twice."""
     for one in parse(error.message):
         yield error.file, error.line, answer(one.got), answer(one.wanted)
 

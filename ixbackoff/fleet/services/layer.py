@@ -10,16 +10,14 @@ from ..._limits.breakers import CircuitBreaker, checked_breaker
 from ..._limits.budgets import RetryBudget
 from ..._meaning.chains import Ladder
 from ..._meaning.defaults import Defaults
-from ..._meaning.runs import ProgramRun
-from ..._meaning.semantics import unrolled
-from ..._words.commands import Command, Stream
+from ..._words.commands import Command
 from ..._words.rungs import Nat, Z
 from ..._writing.programs import Program
 from ...schedules.kinds import powers_of_two
 from ...schedules.timings import Timing
 from ..environment import Environment, checked_budget, checked_program, standard
 from ..event_queue import Events
-from ..stream_clients import Client
+from ..performers import StreamClient, streams
 from .service import Forwarding, Request, Service, Serving
 
 A = TypeVar("A")
@@ -76,33 +74,25 @@ class Layer(Service):
 class _Layer(Forwarding):
     def __init__(self, model: Layer, events: Events) -> None:
         super().__init__(model.below.begin(events))
-        self.model = model
-        self.events = events
-        self.budget = None if model.budget is None else checked_budget(model.budget())
-        self.breaker = (
-            None if model.breaker is None else checked_breaker("breaker", model.breaker())
-        )
+        budget = None if model.budget is None else checked_budget(model.budget())
+        breaker = None if model.breaker is None else checked_breaker("breaker", model.breaker())
+        how = Defaults(budget=budget, breaker=breaker)
+        self.make = streams(model.program, how, model.schedule, events.random)
         self.environment = Environment(
             events, {Command: self.behind}, standard(events), model.schedule.from_start, None
         )
 
     def ask(self, request: Request) -> None:
-        def done(_: Client, answer: Any, failure: BaseException | None) -> None:
+        def done(_: Any, answer: Any, failure: BaseException | None) -> None:
             if isinstance(failure, Exception):
                 request.fail(failure)
             else:
                 request.answer(answer)
 
-        Client(self.environment, request.client, self.stream, done).begin()
+        StreamClient(self.environment, request.client, self.make, done).begin()
 
     def abandoned(self, request: Request) -> None:
         """Do nothing: the program continues."""
-
-    def stream(self) -> Stream:
-        model = self.model
-        run = ProgramRun(model.program, model.schedule, self.events.random)
-        how = Defaults(budget=self.budget, breaker=self.breaker)
-        return unrolled(model.program, how, run=run)
 
 
 class Metered(Service):

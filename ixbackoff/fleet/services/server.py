@@ -113,7 +113,7 @@ class _SlowingServer(Serving):
         self.stopped_at: float | None = None
         self.queue: deque[Request] = deque()
         self.outside: deque[Request] = deque()  # the requests that dial in vain, oldest first
-        self.waiting: deque[Request] = deque()  # after an outage: requests without a dial
+        self.waiting: deque[Request] = deque()  # after an outage: for the next dials, oldest first
         self.alarm = inf  # the time of the next check of the sleepers
 
     def ask(self, request: Request) -> None:

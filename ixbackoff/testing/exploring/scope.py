@@ -45,7 +45,7 @@ class Scope:
 
     def __post_init__(self) -> None:
         self.timed = False  # whether the time is part of each state: a program has asked for it
-        self.recorder: Recorder | None = None  # of the cells, if not all orders are tried
+        self.recorder: Recorder | None = None  # of touched cells; `None` to try all orders
         self.interned: dict[object, tuple[Option, ...]] = {}
         self.changes = tuple(
             Occurrence("change", number, f"meanwhile {name}")

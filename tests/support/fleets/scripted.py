@@ -159,4 +159,4 @@ def seen(outcome: Outcome) -> Any:
 
 
 def without_the_short_cut(lean: bool) -> Any:
-    return nullcontext() if lean else patch("ixbackoff.fleet.simulator.tried", lambda _: None)
+    return nullcontext() if lean else patch("ixbackoff.fleet.simulator.retried", lambda _: None)
