@@ -306,11 +306,12 @@ class Reader:
         found: dict[str, Values] = {}
         for one in node.keywords:
             values = self.values(one.value, at, deep) or (UNKNOWN,)
-            found[one.arg or "**"] = values
-            for items in values if one.arg is None else ():
-                if isinstance(items, Items):
-                    pairs = zip(map(str, items.keys), items.items, strict=False)
-                    found |= {key: value or (UNKNOWN,) for key, value in pairs}
+            known = [items for items in values if one.arg is None and isinstance(items, Items)]
+            for items in known:
+                pairs = zip(map(str, items.keys), items.items, strict=False)
+                found |= {key: value or (UNKNOWN,) for key, value in pairs}
+            if not known:
+                found[one.arg or "**"] = values
         return found
 
     def entered(self, function: Closure, node: ast.Call | None, at: Context, deep: int) -> Context:
