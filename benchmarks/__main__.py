@@ -13,6 +13,7 @@ from . import (
     durable,
     fleet,
     importing,
+    layers,
     observing,
     retrying,
     seeds,
@@ -31,7 +32,7 @@ def main() -> int:
     breakers = partial(breaking.targets, guarded)
     observed = observing.measured()
     observers = partial(observing.targets, observed)
-    modules = speed, importing, typechecking, checking, depth, fleet, seeds, durable
+    modules = speed, importing, typechecking, checking, depth, fleet, seeds, durable, layers
     parts = [module.targets for module in modules]
     for targets in (*parts, retries, breakers, observers):
         for target in targets():

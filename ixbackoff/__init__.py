@@ -18,7 +18,6 @@ from ._limits.deadlines import time_limit
 from ._limits.gate import Gate
 from ._meaning.replay import Diverged
 from ._meaning.semantics import unroll
-from ._words.arguments import explain_arguments
 from ._words.calls import Call, CallAsync, Read, ReadAsync, call, call_async, read, read_async
 from ._words.commands import AsyncInterpreter, Command, Interpreter, Misuse, Repeatable
 from ._words.failures import (
@@ -64,6 +63,7 @@ from ._words.rungs import (
 )
 from ._words.verdicts import is_transient
 from ._words.vocabulary import Delay, Download, Log, Now, Pick, Reserve, Standard, Throw, Upload
+from ._words.wrong_arguments import explain_arguments
 from ._writing.attempts import Attempt, CommandOrAttempt, Do, attempt, do
 from ._writing.programs import Program, at
 from .schedules.algebra import Schedule

@@ -63,11 +63,7 @@ class Parser(ArgumentParser):
 
 
 class HelpRequested(Exception):
-    """The parser of a command, for `ixbackoff completion`."""
-
-    def __init__(self, parser: Parser) -> None:
-        super().__init__(parser.prog)
-        self.parser = parser
+    """The parser of a command, its only argument, for `ixbackoff completion`."""
 
 
 def parser_of(main: Callable[[list[str]], int], words: Sequence[str] = ()) -> Parser:
@@ -80,29 +76,21 @@ def parser_of(main: Callable[[list[str]], int], words: Sequence[str] = ()) -> Pa
     try:
         main([*words, "--help"])
     except HelpRequested as request:
-        return request.parser
+        parser: Parser = request.args[0]
+        return parser
     finally:
         Parser.hands_over = False
     raise LookupError(main)
 
 
 class Flag(NamedTuple):
-    """A flag of a command.
+    """A flag of a command."""
 
-    Attributes:
-        name: its name, without the dashes.
-        default: its default; a tuple for a flag that can be given more than once.
-        read: converts the text to its value; `bool` for a flag without a value.
-        help: its description.
-        unit: the name of the value in the help.
-        required: whether the command needs it.
-    """
-
-    name: str
-    default: float | str | Path | tuple[float, ...] | None
-    read: Callable[[str], object]
+    name: str  # without the dashes
+    default: float | str | Path | tuple[float, ...] | None  # a tuple if it may be repeated
+    read: Callable[[str], object]  # `bool` for a flag without a value
     help: str
-    unit: str = "NUMBER"
+    unit: str = "NUMBER"  # the name of the value in the help
     required: bool = False
 
 
@@ -204,13 +192,12 @@ def imported(text: str) -> Any:
     except (Exception, SystemExit) as error:  # the module may have any fault
         raise ArgumentTypeError(f"{text}: cannot be imported: {in_one_line(error)}") from None
     for part in name.split("."):
-        try:
-            found = getattr(found, part)
-        except AttributeError:
+        if not hasattr(found, part):
             near = get_close_matches(part, dir(found), 1)
             perhaps = f"; did you mean {near[0]}?" if near else ""
             kind = "module" if isinstance(found, ModuleType) else found.__class__.__name__
-            raise ArgumentTypeError(f"{text}: the {kind} has no {part}{perhaps}") from None
+            raise ArgumentTypeError(f"{text}: the {kind} has no {part}{perhaps}")
+        found = getattr(found, part)
     return found
 
 

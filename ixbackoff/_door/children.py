@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from time import monotonic
 from typing import NamedTuple
 
@@ -48,22 +46,10 @@ def performed(words: tuple[str, ...], limit: float | None) -> ChildEnd:
             signal.signal(ours, signal.SIG_DFL)
     watched = {signal.SIGCHLD, signal.SIGALRM, *numbers(PASSED_ON)}
     watched -= {one for one in watched if signal.getsignal(one) is signal.SIG_IGN}
-    with blocked(watched) as before:
-        child = started(words, before)
-        end = None if limit is None else monotonic() + limit
-        return Watch(child, watched).ended(end)
-
-
-def numbers(names: Sequence[str]) -> set[signal.Signals]:
-    return {signal.Signals[name] for name in names}
-
-
-@contextmanager
-def blocked(watched: set[signal.Signals]) -> Generator[set[signal.Signals]]:
-    """Block signals inside a `with` block; pending signals are delivered at its end."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     try:
-        yield {signal.Signals(one) for one in before}
+        child = started(words, {signal.Signals(one) for one in before})
+        return ended(child, watched, None if limit is None else monotonic() + limit)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         if signal.SIGALRM in signal.sigpending():
@@ -71,8 +57,12 @@ def blocked(watched: set[signal.Signals]) -> Generator[set[signal.Signals]]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def numbers(names: Sequence[str]) -> set[signal.Signals]:
+    return {signal.Signals[name] for name in names}
+
+
 def started(words: tuple[str, ...], mask: set[signal.Signals]) -> int:
-    """Start a command with the signal mask and actions from before Python changed them."""
+    """Start a command with the signal mask `mask`, and without the actions that Python has set."""
     sys.stdout.flush()
     sys.stderr.flush()
     defaults = numbers(("SIGPIPE", "SIGXFSZ"))  # Python ignores them
@@ -86,57 +76,52 @@ def started(words: tuple[str, ...], mask: set[signal.Signals]) -> int:
         raise NotStarted(NOT_FOUND, f"{words[0]!r}: {error}") from None
 
 
-@dataclass
-class Watch:
-    """A watch on a child until its end, while the signals in `watched` are blocked."""
-
-    child: int
-    watched: set[signal.Signals]
+def ended(child: int, watched: set[signal.Signals], end: float | None) -> ChildEnd:
+    """Wait for a child; end it at `end`, a time of the monotonic clock."""
     asked_by: int | None = None
-    late: bool = False
+    late = False
+    if end is not None:
+        alarm(end - monotonic())
+    while (status := polled(child)) is None:
+        number, whole_group = next_signal(watched) or (signal.SIGCHLD, True)
+        if number == signal.SIGALRM and end is not None and monotonic() >= end:
+            os.kill(child, signal.SIGKILL if late else signal.SIGTERM)
+            late = True
+            alarm(GRACE)
+        elif number != signal.SIGCHLD:
+            if number in numbers(ENDS):
+                asked_by = number
+            if not whole_group:
+                os.kill(child, number)
+    signalled = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+    code = os.WEXITSTATUS(status) if signalled is None else ENDED_BY_SIGNAL + signalled
+    return ChildEnd(code, signalled, asked_by, late)
 
-    def ended(self, end: float | None) -> ChildEnd:
-        """Wait for the child; end it at `end`, a time of the monotonic clock."""
-        if end is not None:
-            alarm(end - monotonic())
-        while (status := self.polled()) is None:
-            number, whole_group = self.next_signal() or (signal.SIGCHLD, True)
-            if number == signal.SIGALRM and end is not None and monotonic() >= end:
-                os.kill(self.child, signal.SIGKILL if self.late else signal.SIGTERM)
-                self.late = True
-                alarm(GRACE)
-            elif number != signal.SIGCHLD:
-                if number in numbers(ENDS):
-                    self.asked_by = number
-                if not whole_group:
-                    os.kill(self.child, number)
-        signalled = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-        code = os.WEXITSTATUS(status) if signalled is None else ENDED_BY_SIGNAL + signalled
-        return ChildEnd(code, signalled, self.asked_by, self.late)
 
-    def polled(self) -> int | None:
-        """Return the wait status of the child if it has ended; if it was stopped, stop as well."""
-        child, status = os.waitpid(self.child, os.WNOHANG | os.WUNTRACED)
-        if not child:
-            return None
-        if os.WIFSTOPPED(status):
-            if os.WSTOPSIG(status) in numbers(STOPS):
-                os.kill(os.getpid(), signal.SIGSTOP)  # until SIGCONT
-                os.kill(self.child, signal.SIGCONT)
-            return self.polled()
-        return status
+def polled(child: int) -> int | None:
+    """Return the wait status of the child if it has ended; if it was stopped, stop as well."""
+    changed, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
+    if not changed:
+        return None
+    if os.WIFSTOPPED(status):
+        if os.WSTOPSIG(status) in numbers(STOPS):
+            os.kill(os.getpid(), signal.SIGSTOP)  # until SIGCONT
+            os.kill(child, signal.SIGCONT)
+        return polled(child)
+    return status
 
-    def next_signal(self) -> tuple[int, bool] | None:
-        """Return the next signal, and whether the terminal sent it to the child as well.
 
-        Return `None` after a second without a signal: another thread of this process, which does
-        not block SIGCHLD, may have taken a signal.
-        """
-        if sys.platform == "darwin":
-            number = signal.sigwait(self.watched)
-            return number, number != signal.SIGTERM and in_foreground()
-        info = signal.sigtimedwait(self.watched, LOST_AFTER)
-        return None if info is None else (info.si_signo, info.si_code == FROM_TERMINAL)
+def next_signal(watched: set[signal.Signals]) -> tuple[int, bool] | None:
+    """Return the next signal, and whether the terminal sent it to the child as well.
+
+    Return `None` after a second without a signal: another thread of this process, which does not
+    block SIGCHLD, may have taken a signal.
+    """
+    if sys.platform == "darwin":
+        number = signal.sigwait(watched)
+        return number, number != signal.SIGTERM and in_foreground()
+    info = signal.sigtimedwait(watched, LOST_AFTER)
+    return None if info is None else (info.si_signo, info.si_code == FROM_TERMINAL)
 
 
 def in_foreground() -> bool:

@@ -61,11 +61,6 @@ class Fit(NamedTuple):
     fits: bool
     reason: str
 
-    @property
-    def short(self) -> str:
-        """`reason` up to its colon, if it has one."""
-        return self.reason.partition(":")[0]
-
 
 def fit(plan: Plan, limit: ServiceLimit) -> Fit:
     """Compare the plan of a program with a limit.

@@ -65,7 +65,7 @@ def value(text: str) -> Any:
 
 
 def program(text: str, given: Sequence[Any] = ()) -> Found:
-    """Find a program, or a function and its `given` arguments: a decorated one, or a maker."""
+    """Find a program, or make it by calling the function that `text` names with `given`."""
     named = made = imported(text)
     if given or (not hasattr(named, PROGRAM) and is_function(named)):
         made = called(text, named, given)
@@ -132,7 +132,7 @@ def refusal(made: object, named: object) -> str:
 def interpreter(text: str) -> Interpreter[Any] | AsyncInterpreter[Any]:
     """Find an interpreter, or a function without arguments that makes one."""
     named = imported(text)
-    made = called(text, named) if is_function(named) and not is_interpreter(named) else named
+    made = called(text, named) if is_function(named) else named
     if not is_interpreter(made):
         raise ArgumentTypeError(f"{text} is not an interpreter, but {made!r}")
     found: Interpreter[Any] | AsyncInterpreter[Any] = made

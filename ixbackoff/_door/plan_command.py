@@ -11,8 +11,7 @@ from .._argument_parser import FAILED, WRONG, Parser, duration, in_one_line
 from .._meaning.planning import plan
 from . import named_objects
 from .fitting import SERVICES, fit, service_limit
-from .mermaid import as_mermaid
-from .plan_text import Planned, as_json, as_text
+from .plan_text import Planned, as_json, as_mermaid, as_text
 from .svg import as_svg
 
 FORMATS: dict[str, Callable[[Planned], str]] = {

@@ -1,4 +1,4 @@
-"""Plans as a table and as JSON."""
+"""Plans as a table, as JSON, and as Mermaid state diagrams."""
 
 from __future__ import annotations
 
@@ -88,3 +88,35 @@ def as_json(planned: Planned) -> str:
 
 def finite_or_none(number: float | None) -> float | None:
     return number if number is not None and isfinite(number) else None
+
+
+def as_mermaid(planned: Planned) -> str:
+    """Write a plan as a state diagram: a state for each rung, and an arrow for each wait.
+
+    >>> from ixbackoff import N1, Log, at, plan
+    >>> print(as_mermaid(Planned("page", plan(at(N1).retry(Log("try"))), [])))
+    ---
+    title: "page: at most 2 tries, 1 wait and 1 s in all"
+    ---
+    stateDiagram-v2
+        [*] --> N1
+        N1: N1, 1 try
+        N1 --> N0: failed, waits 1 s
+        N0: N0, 1 try
+        N0 --> [*]: ends
+    """
+    plan = planned.plan
+    title = planned.headline.replace('"', "'")
+    lines = ["---", f'title: "{title}"', "---", "stateDiagram-v2"]
+    lines.append(f"    [*] --> N{plan.rungs[0].rung}")
+    for rung in plan.rungs:
+        here, last = f"N{rung.rung}", rung is plan.rungs[-1]
+        lines.append(f"    {here}: {here}, {counted(rung.tries, 'try', 'tries')}")
+        below = here if last else f"N{rung.rung - 1}"
+        if rung.wait_seconds is not None:
+            lines.append(f"    {here} --> {below}: {rung.when}, waits {spoken(rung.wait_seconds)}")
+        elif not last:
+            lines.append(f"    {here} --> {below}: without a wait")
+    ends = "succeeded" if plan.wait_count == inf else "ends"
+    lines.append(f"    N{plan.rungs[-1].rung} --> [*]: {ends}")
+    return "\n".join(lines)

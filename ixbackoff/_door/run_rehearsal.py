@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentTypeError
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from .._argument_parser import FAILED, duration
@@ -18,10 +16,10 @@ from ..testing.virtual import stable
 from .named_objects import Found, value
 from .stderr_log import with_notes
 
-FAILURES: dict[str, Callable[[], Exception]] = {
-    "timeout": partial(TimeoutError, "rehearsed"),
-    "refused": partial(ConnectionRefusedError, "rehearsed"),
-    "reset": partial(ConnectionResetError, "rehearsed"),
+FAILURES = {
+    "timeout": TimeoutError,
+    "refused": ConnectionRefusedError,
+    "reset": ConnectionResetError,
 }
 parse_seconds = duration(0)
 MOST = 1000  # commands in a rehearsal: some programs have no end
@@ -50,7 +48,7 @@ def outcome(text: str) -> Any:
         if kind == "ok":
             return value(rest)
         if kind in FAILURES and not rest:
-            return FAILURES[kind]()
+            return FAILURES[kind]("rehearsed")
         if kind == "not-ready":
             return NotReady(retry_after=parse_seconds(rest) if rest else None)
         headers = {"Retry-After": f"{parse_seconds(rest):g}"} if rest else {}

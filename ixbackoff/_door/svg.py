@@ -95,7 +95,7 @@ def heading(planned: Planned, height: float) -> Iterator[str]:
     lines = [planned.headline]
     if planned.fits:
         worst = min(planned.fits, key=lambda one: (one.fits, one.limit.seconds))
-        lines.insert(0, f"{planned.name} {worst.short}")
+        lines.insert(0, f"{planned.name} {worst.reason.partition(':')[0]}")
     for number, line in enumerate(lines):
         letters = min(19 - 4 * number, (WIDTH - 24) / (0.56 * len(line)))
         kind = "quiet" if number else "head"

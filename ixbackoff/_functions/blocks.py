@@ -18,7 +18,7 @@ from .._running.command_loops import answered, answered_async
 from .._running.sleeping import log_ended
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .called import Called
-from .nested_once import guarded_once, noting_once
+from .nested_once import guarded_once, hurry, noting_once, once_in_request
 
 __tracebackhide__ = True
 
@@ -35,12 +35,14 @@ def block_in(frame: FrameType, backoff: Any) -> tuple[Called | None, Stream, Pro
         raise Misuse("until= is for functions, which have an answer: raise NotReady instead.")
     inner = Called(backoff, None, frame.f_code.co_qualname.rpartition("<locals>.")[2])
     outer = check_alone(inner, once=True) if backoff._top and may_be_inside() else None
+    outer = outer or once_in_request(inner)
     once = backoff._top == 0 or outer is not None
     guarded = guarded_once(backoff, outer)
     tried: Ladder = guarded._once(Block()) if once else guarded._program(Block())
     program = renamed(Ladder, tried, inner.name)
     run = ProgramRun(program, backoff._settings.schedule)
-    stream = unrolled(program, guarded._settings.defaults, run=run, observed=True)
+    how = guarded._settings.defaults.replace(None, hurry(backoff))
+    stream = unrolled(program, how, run=run, observed=True)
     if outer is not None:
         stream = noting_once(stream, inner, outer)
     return None if once else inner, stream, run

@@ -16,6 +16,7 @@ from .._limits.nesting import (
     HERE,
     REFUSED,
     RUNNING,
+    SERVED,
     Mark,
     ThreadState,
     carries_mark,
@@ -39,7 +40,7 @@ from .answering import OTHERS
 from .called import Called
 from .ends import ended
 from .function_checks import checked_function, no_coroutine_function
-from .nested_once import by_program, by_program_async
+from .nested_once import by_program, by_program_async, hurry, once_in_request
 from .watching import Watched
 
 __tracebackhide__ = True
@@ -247,6 +248,10 @@ def around(
         outer = check_alone(called, once=True)
         if outer is not None:
             return outer, None
+    if SERVED.get() is not None:
+        outer = once_in_request(called)
+        if outer is not None or hurry(called.backoff) is not None:
+            return outer or called, None
     for observer in swapped:  # a loop: another thread may empty the list after a check
         if observer is not None and not thread.notifying:
             return None, Watched(called, observer, args, kwargs)

@@ -1,13 +1,15 @@
-"""A decorated function inside another run: `nested="once"` gives it a single try."""
+"""A decorated function inside another run, or inside a request: it may get a single try."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
+from .._limits.deadlines import time_around
+from .._limits.nesting import served
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import guards_of
 from .._words.commands import Stream
+from .._words.reasons import add_note
 from .answering import interpreter, interpreter_async
 from .called import Called
 
@@ -17,7 +19,8 @@ __tracebackhide__ = True
 def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:
     """Run the program of a call; `outer` is the run around it, or `called` if there is none."""
     try:
-        return program_of(called, args, kwargs, outer).run(interpreter())
+        within = hurry(called.backoff)
+        return program_of(called, args, kwargs, outer).run(interpreter(), within=within)
     except Exception as failure:
         note_once(failure, called, outer)
         raise
@@ -27,7 +30,8 @@ async def by_program_async(
     called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object
 ) -> Any:
     try:
-        return await program_of(called, args, kwargs, outer).run_async(interpreter_async())
+        program, within = program_of(called, args, kwargs, outer), hurry(called.backoff)
+        return await program.run_async(interpreter_async(), within=within)
     except Exception as failure:
         note_once(failure, called, outer)
         raise
@@ -38,6 +42,22 @@ def program_of(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], ou
     if outer is called:
         return called.backoff._program(command)
     return guarded_once(called.backoff, outer)._once(command)
+
+
+def once_in_request(called: Called) -> object:
+    """Return the request that is served here, if its caller retries in place of this function."""
+    request = served()
+    if request is None or not called.top or not request.tries_once(called.once):
+        return None
+    return request
+
+
+def hurry(backoff: Any) -> float | None:
+    """Return the seconds that the caller of the request here waits, unless `within` is given."""
+    left = time_around()
+    if left is None or not left.foreign or backoff._settings.within is not None:
+        return None
+    return left.seconds
 
 
 def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:
@@ -63,9 +83,6 @@ def guarded_once(backoff: Any, outer: object) -> Any:
 
 def note_once(failure: Exception, inner: Called, outer: object) -> None:
     """Add a note, which the outer run does not remove: the nested call was tried once."""
-    if outer is inner:
-        return
-    note = f"{inner.name} was tried once, because it was called inside {outer}"
-    with suppress(Exception):  # some exceptions take no note
-        if note not in getattr(failure, "__notes__", ()):
-            failure.add_note(note)
+    if outer is not inner:
+        once = f"{inner.name} was tried once, because it was called inside "
+        add_note(failure, once + str(outer), once)

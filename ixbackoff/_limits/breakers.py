@@ -76,8 +76,8 @@ class CircuitBreaker:
       whose thread has died, loses its place after `open_for`.
     - What counts is when a failure occurs, not when its try began: while the breaker is closed it
       counts, and otherwise only the outcome of the probe matters.
-    - The time is that of the interpreter (`Now`), read after a failure and while the breaker is not
-      closed. If the clock is set back, `open_for` starts again.
+    - The time is that of the interpreter (`Now`), read after a failure, after each try if there is
+      a `rate`, and while the breaker is not closed. If it is set back, `open_for` starts again.
 
     Args:
         failures: the number of failures that opens the breaker, 1 or more.
@@ -184,7 +184,7 @@ class CircuitBreaker:
         if isinstance(failure, CircuitOpen) and failure._refused_by == id(self):
             raise guarded_twice() from failure
         if isinstance(failure, Expired):
-            return True if failure.limit.refused is None else None
+            return True if failure.limit.blames else None
         if not isinstance(failure, Exception) or isinstance(failure, SILENT):
             return None
         return bool(self._chosen(failure))
@@ -237,7 +237,7 @@ class CircuitBreaker:
         return self._probing and probe == self._probe
 
     def count(self, failed: bool, now: float) -> None:
-        """Count a try while the breaker is closed, if it goes by a `rate`."""
+        """Count a try, if the breaker is closed; only for a breaker with a `rate`."""
         with self._lock:
             if self._until is None:
                 self._failed.append(now)
@@ -272,7 +272,7 @@ class CircuitBreaker:
         self._counted.clear()
 
     def _tell(self, state: BreakerState, why: str) -> None:
-        """Log a change and call the observers, unless in a simulation or for what they do."""
+        """Log a change and call the observers, except inside a simulation or an observer."""
         if this_thread().notifying:
             return
         observer = current_observer()

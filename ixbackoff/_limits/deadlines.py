@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from math import inf
+from sys import modules
 from time import monotonic
 from typing import TYPE_CHECKING, Any, overload
 
@@ -16,6 +17,7 @@ from .._words.reasons import NOTE, add_note
 from .._words.verdicts import is_transient
 from .._words.vocabulary import CLOCK, Delay, Together, stands
 from ..schedules.timings import After
+from .eventloop import running
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -29,6 +31,7 @@ class Limit:
     # Class attributes: most limits change none of them.
     over = False  # whether the part was interrupted at its deadline
     ending = False  # whether the part was interrupted, also by Ctrl-C and such, and is cleaning up
+    foreign = False  # whether it is what the caller of a service has left
     where = ""  # the text for the message that names the command at the deadline
     refused: float | None = None  # when the next command was refused, if no command was running
     cause: Exception | None = None  # the failure of the running command, if one was running
@@ -37,6 +40,11 @@ class Limit:
         self.deadline = now + seconds  # on the clock of the interpreter
         self.seconds = seconds
         self.whole = whole
+
+    @property
+    def blames(self) -> bool:
+        """Whether its end says something about the service: a caller's haste does not."""
+        return self.refused is None and not self.foreign
 
     def expire(self, where: str = "", refused: float | None = None) -> Expired:
         """Mark the limit as over; return the exception to throw into the part."""
@@ -72,12 +80,12 @@ class Expired(BaseException):
 class Left:
     """The time left for a command of a run, and for the runs that this command starts."""
 
-    __slots__ = ("_seconds", "late", "over", "until")
+    __slots__ = ("_clock", "_seconds", "foreign", "late", "over", "until")
 
-    def __init__(self, seconds: float, until: float | None = None) -> None:
-        self._seconds = seconds
-        # until: the deadline on the system's monotonic clock; `None` if the run has another clock,
-        # or if the command is `Together`
+    def __init__(self, seconds: float, until: float | None = None, clock: Any = monotonic) -> None:
+        self._seconds, self._clock = seconds, clock
+        self.foreign = False  # whether it is what the caller of a service has left
+        # until: the deadline on `clock`; `None` in virtual time, or if the command is `Together`
         self.until = until
         self.over = False  # whether the handler of the command has ended
         self.late = ""  # the note of the last wait that would have ended too late
@@ -85,7 +93,7 @@ class Left:
     @property
     def seconds(self) -> float:
         """The seconds that are left; those at the start if `until` is `None`."""
-        return self._seconds if self.until is None else max(0.0, self.until - monotonic())
+        return self._seconds if self.until is None else max(0.0, self.until - self._clock())
 
     def refuses(self, seconds: float) -> bool:
         """Return whether a wait leaves no time for another try; if so, set the note `late`."""
@@ -181,17 +189,21 @@ def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
 
 def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     """Issue `command` before the first deadline; its handler finds the seconds in `LEFT`."""
-    earlier = monotonic()
+    _, trio = running() if "trio" in modules else (None, None)
+    clock: Any = monotonic if trio is None else trio.lowlevel.current_clock().current_time
+    earlier = clock()
     now: float = yield CLOCK
-    real = earlier <= now <= monotonic()
+    real = earlier <= now <= clock()
     left = seconds_left(command, limits, now)
+    foreign = True in [limit.foreign for limit in limits]
     before, around = LEFT.get(), time_around()
-    if around is not None:
-        left = min(left, around.seconds)
+    if around is not None and around.seconds < left:
+        left, foreign = around.seconds, around.foreign
     # Each branch of `Together` counts its time from its own start. With the deadline of the whole,
     # a branch could reach it a moment before the whole does, and its cleanup would be cancelled.
     counts = real and command.__class__ is not Together
-    current = Left(left, now + left if counts else None)
+    current = Left(left, now + left if counts else None, clock)
+    current.foreign = foreign
     try:
         LEFT.set(current)
         return (yield command)

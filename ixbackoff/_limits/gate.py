@@ -113,5 +113,5 @@ def out_of_line(wait: float, longest: float) -> Crowded:
 def heard(failure: BaseException) -> Exception | None:
     """Return what a gate hears of a failed try; `None` if it says nothing about the service."""
     if isinstance(failure, Expired):
-        return TimeoutError() if failure.limit.refused is None else None
+        return TimeoutError() if failure.limit.blames else None
     return None if isinstance(failure, SILENT) or not isinstance(failure, Exception) else failure

@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 @contextmanager
 def assigned(variable: ContextVar[T], value: T) -> Generator[None]:
-    """Set a context variable in this block, even if Ctrl-C strikes at its end."""
+    """Set a context variable in this block; restore it even if Ctrl-C strikes at the end."""
     before = variable.get()
     try:
         try:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 SPREAD, FIRST, FASTER = 100, 1.0, 0.99
-"""After a pause turns are 1/100 of it apart, but 1 s at most, and each is 1 % sooner than the last.
+"""After a pause turns are 1/100 of it apart, 1 s at most; each gap is 1 % shorter than the last.
 
 So no rush follows the second that Retry-After names to everyone, however high the limiter's rate
-is, and after as long as the pause took, or 100 s, turns come at that rate again.
+is. Turns come at that rate again within the length of the pause, or 100 s if the pause was longer.
 """
 GROWTH, KEPT = 0.4, 0.7  # the constants of CUBIC, and of botocore's adaptive mode
 SLOWEST, SAMPLE = 0.5, 0.5  # tries per second that learning always allows; seconds
@@ -34,19 +34,19 @@ SLOWEST, SAMPLE = 0.5, 0.5  # tries per second that learning always allows; seco
 class Limiter(Gate):
     """At most `tries` in `per` seconds, for all programs: each further try stands in line.
 
-    Turns are `per / tries` seconds apart, in the order in which tries come; if `burst` is above 1,
-    so many tries that find no line go at once. A try whose turn would come after more than `line`
-    seconds fails with `Crowded` at once, and waits on its ladder. Use one limiter for each service,
-    for all programs, threads and tasks that ask it. A limiter is equal only to itself.
+    Turns are `per / tries` seconds apart, in the order in which tries come; after a rest,
+    `burst` tries go at once. A try whose turn would come after more than `line` seconds fails with
+    `Crowded` at once, and waits on its ladder. Use one limiter for each service, for all programs,
+    threads and tasks that ask it. A limiter is equal only to itself.
 
     >>> limiter = Limiter(2, per=1, line=1)
     >>> [limiter.enter(now=0.0, came=0.0, until=60.0) for _ in range(3)]
     [0.0, 0.5, 1.0]
 
-    It hears the service. After `Throttled`, or a failure that asks to be left alone (Retry-After),
-    all programs leave the service alone for that time: places in line before its end are void.
-    Then turns begin again one by one, and at first slowly: Retry-After names the same second to
-    everyone.
+    It hears the service. After `Throttled`, or another failure with a Retry-After (`NotReady` does
+    not count), all programs leave the service alone for that time: places in line before its end
+    are void. Then turns begin again one by one, and at first slowly: Retry-After names the same
+    second to everyone.
 
     >>> limiter.hear(Throttled(30), now=0.6, began=0.5)
     >>> limiter.turn(1.0, now=1.0, came=0.0, until=60.0)
@@ -85,7 +85,7 @@ class Limiter(Gate):
         self.longest = between("line", line, 0, MOST, "seconds")
         self._burst = between("burst", burst, 1, MOST, "tries") - 1
         self._next = self._opens = -inf  # the next turn without a burst; the end of a pause
-        self._apart = self._each  # as long as there is a line
+        self._apart = self._each  # the seconds between two turns while there is a line
         self._now = 0.0
         self._told: RateLimit | None = None
         self._count, self._rate, self._peak, self._since, self._fell = 0, 0.0, 0.0, -inf, -inf
@@ -97,7 +97,7 @@ class Limiter(Gate):
 
         `Throttled` sets the rate to 0.7 of the measured one. Then it grows as in CUBIC, with the
         numbers of botocore (`botocore/retries/adaptive.py`), up to `most` tries per second and to
-        twice the measured rate. A long `line` makes it slow: a try keeps its turn.
+        twice the measured rate. A long `line` makes it learn late: tries in line keep their turns.
 
         >>> Limiter.learning(line=20)
         <Limiter: learns its rate, 20 s in line at most>

@@ -53,6 +53,14 @@ OVER: Mark = [None, 0]  # a mark of no run
 
 RUNNING = placed("RUNNING", ContextVar[Mark]("ixbackoff_running", default=OVER))
 
+SERVED: ContextVar[Any] = ContextVar("ixbackoff_served", default=None)
+
+
+def served() -> Any:
+    """Return the `ServedRequest` that this code is part of, `None` if there is none."""
+    request = SERVED.get()
+    return None if request is None or request.over else request
+
 
 class ThreadState:
     """The runs of one thread."""

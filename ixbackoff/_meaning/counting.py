@@ -10,8 +10,8 @@ from .._limits.gate import Gate
 from .._words.commands import Command
 from .._words.vocabulary import WITHOUT_SERVICE, Reserve, Together
 from .chains import Chain
+from .folds import folded
 from .names import function_name
-from .pieces import folded
 from .steps import Guarded, Limited
 
 

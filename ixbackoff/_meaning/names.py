@@ -9,7 +9,7 @@ from .._words.calls import Calling
 from .._words.commands import Command
 from .._words.vocabulary import Together
 from .chains import Chain, Ladder
-from .pieces import parts
+from .folds import parts
 
 
 def name_of_program(program: Chain) -> str:

@@ -133,7 +133,7 @@ def without_end(begin: Callable[[], WaitFunction]) -> Callable[[], WaitFunction]
 
 
 def check_endless(timing: Timing) -> None:
-    """Check that the waits of an endless ladder do not stay at 0, if all runs have the same waits.
+    """Check that the waits of an endless ladder do not stay at 0, if that is known before a run.
 
     Simulations need no check: their service takes its time, or they notice that no time passes.
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._limits.deadlines import Expired, Limit, time_around
 from .._limits.events import Run
-from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused
+from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused, served
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, Crowded, NotBefore, Predicate, Stopped
 from .._words.reasons import CANCELLED, NOTE, TRIES, Reason, Story, add_note, story_note, too_long
@@ -85,6 +85,7 @@ class ProgramRun(Run):
     unchosen_note = ""
     expired: Expired | None = None  # the timeout that ended the run
     retries = 0  # the number of waits after a failure
+    retrying = False  # whether it is in a retry step, which repeats the current effect
     longest: float | timedelta | None = None  # that a service may ask for; `None`: the program's
     mark: Mark | None = None  # of the run in its context; it also holds `retries`
     logger: Logger | None = None  # for waits that really take time
@@ -312,6 +313,9 @@ def noted(
 
     If the run has `refused` a wait, keep the note that gives the reason: this run has added it.
     """
+    request = served()
+    if request is not None:
+        request.hear(failure, story.wait_count > 0)
     with suppress(Exception):  # some exceptions reject notes
         notes = getattr(failure, "__notes__", [])
         stale = TRIES if refused else NOTE

@@ -513,6 +513,7 @@ def retried(
     wait: Delay | None = None
     yes: Any = True
     ons = run.ons
+    run.retrying = True
     if ons is not None:
         ons.append(chosen)
         run.kept = log
@@ -549,6 +550,7 @@ def retried(
             k += 1
     finally:
         failure = wait = None
+        run.retrying = False
         run.rung, run.sure = 0, True
         if ons is not None:
             ons.pop()
@@ -585,11 +587,12 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
     handler gets no more time than the handler has left. A request that exceeds its time fails with
     `DeadlineExceeded`, even if its attempt has caught the interruption.
     """
-    outer = time_around()
-    if outer is not None:
-        seconds = min(seconds, outer.seconds)
+    outer, foreign = time_around(), False
+    if outer is not None and outer.seconds <= seconds:
+        seconds, foreign = outer.seconds, outer.foreign
     now: float = yield CLOCK
     limit = Limit(now, seconds, whole=place.__class__ is ProgramRun)
+    limit.foreign = foreign
     if seconds <= 0:
         raise limit.not_begun(now)
     place.limits.append(limit)

@@ -1,4 +1,4 @@
-"""Headers by which a web server asks to be left alone: `Retry-After` and `RateLimit`."""
+"""Headers by which a server asks to be left alone, for a time or for good."""
 
 from __future__ import annotations
 
@@ -18,7 +18,24 @@ READ = (
     *("Retry-After", "Date", "RateLimit", "RateLimit-Policy"),
     *(f"{x}{name}" for x in ("RateLimit-", "X-RateLimit-", "X-Rate-Limit-") for name in LEFT),
 )
-"""The headers that are read here."""
+"""The headers that ask to be left alone for a time."""
+ANSWER = "x-should-retry"
+NACK = "finagle-http-nonretryable-nack"
+PUSHBACK = "grpc-retry-pushback-ms"
+MILLISECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
+OVERLOADED = "x-envoy-overloaded"
+PROXIES = OVERLOADED, "x-envoy-ratelimited"
+"""Headers by whose presence an answer tells a proxy of Envoy not to send the request again."""
+
+
+def is_forbidden(headers: Mapping[str, str]) -> bool:
+    """Return whether a service forbids another try, as those of language models and Finagle do."""
+    return headers.get(ANSWER) == "false" or NACK in headers
+
+
+def is_pushed_back(metadata: Mapping[str, object]) -> bool:
+    """Return whether a server of gRPC forbids another try (gRFC A6)."""
+    return PUSHBACK in metadata and not MILLISECONDS.fullmatch(str(metadata[PUSHBACK]))
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

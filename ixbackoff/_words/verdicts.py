@@ -69,7 +69,7 @@ RECORDED = "_ixbackoff_recorded"
 
 OWN_MODULE = (
     *("aiohttp", "botocore", "grpc", "httpx", "obstore", "psycopg", "pymongo"),
-    *("requests", "socket", "sqlalchemy", "urllib", "urllib3"),
+    *("requests", "sqlalchemy", "urllib", "urllib3"),
 )
 DRIVERS = (
     *("aiormq", "asyncpg", "clickhouse_connect", "ftplib", "hvac", "mysql", "MySQLdb"),
@@ -85,7 +85,8 @@ LIBRARIES: dict[str, str] = {
     **dict.fromkeys(("google.api_core", "google.auth"), "google_api_core"),
     **dict.fromkeys(("httpcore", "httpcore2", "httpx2"), "httpx"),
     "http": "urllib",
-    "ssl": "socket",
+    "socket": "unreachable",
+    "ssl": "unreachable",
 }
 """The module of `known` that judges an exception, by the package that defines the exception.
 
@@ -274,10 +275,10 @@ def judge_in(module: str) -> Judge:
 
 
 def judge_by_shape(kind: type[Exception]) -> Judge:
-    """Return the judge of a class that is not listed: a bug, or a failure of some other library."""
+    """Return the judge of a class of Python or of ixbackoff, or else of an unknown library."""
     package = str(kind.__module__).partition(".")[0]
-    listed = package in sys.stdlib_module_names or package == "ixbackoff"
-    if listed and not (package == "builtins" and issubclass(kind, OSError)):
+    ours = package in sys.stdlib_module_names or package == "ixbackoff"
+    if ours and not (package == "builtins" and issubclass(kind, OSError)):
         return never_transient
     return judge_in("shapes")
 

@@ -23,8 +23,8 @@ from .._limits.breakers import CircuitBreaker, checked_breaker
 from .._limits.deadlines import checked_seconds
 from .._limits.gate import Gate, checked_gates
 from .._meaning.chains import Chain, Step, chain, counted
+from .._meaning.folds import parts
 from .._meaning.machine import IN_PLACE, Perform
-from .._meaning.pieces import parts
 from .._meaning.steps import (
     DoStep,
     Guarded,

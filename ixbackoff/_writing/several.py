@@ -192,7 +192,7 @@ def all_of(*effects: Any) -> Attempt[Any, Any]:
     [1, 2]
 
     Raises:
-        Misuse: an effect is not a command or an attempt, or there are none.
+        Misuse: an effect is not a command or an attempt, or there is no argument at all.
     """
     if not effects:
         raise Misuse("all_of(): give commands and attempts, or a list of them.")

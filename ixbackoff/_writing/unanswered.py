@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._meaning.chains import Ladder
-from .._meaning.pieces import parts
+from .._meaning.folds import parts
 from .._meaning.steps import Guarded, Limited
 from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse, without_handlers
 from .._words.vocabulary import Delay, Now, Together

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from .._functions.backoff import Backoff
 from .._words.commands import Misuse
-from .last_answer import Resending, is_short, limited
+from .last_answer import MARK, Resending, is_short, limited
 
 __tracebackhide__ = True
+
 
 if TYPE_CHECKING:
     from httpx import AsyncBaseTransport, BaseTransport
@@ -41,6 +42,7 @@ class Transport(Base):
 
         def one_try() -> Any:
             timeouts.update((name, limited(seconds)) for name, seconds in given.items())
+            request.extensions.get(MARK, bool)()
             try:
                 answer = inner.handle_request(request)
                 answer.request = request
@@ -62,6 +64,7 @@ class Transport(Base):
         library, inner = self._library_and_inner(request, *kind)
 
         async def one_try() -> Any:
+            request.extensions.get(MARK, bool)()
             try:
                 answer = await inner.handle_async_request(request)
                 answer.request = request

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from .._functions.backoff import Backoff
 from .._limits.deadlines import time_limit
 from .._words.extras import needed
-from .last_answer import Resending, is_short, limited
+from .last_answer import MARK, Resending, is_short, limited
 
 __tracebackhide__ = True
 
@@ -38,6 +38,7 @@ class Adapter(BaseAdapter):
         def one_try() -> Any:
             if start is not None:
                 body.seek(start)
+            getattr(request, MARK, bool)()
             timed = time_limit() is not None
             allowed: Any = (limited(connect), limited(read)) if timed else timeout
             answer: Any = self._inner.send(request, stream, allowed, *args, **kwargs)

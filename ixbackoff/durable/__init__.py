@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from .._words.arguments import explain_arguments
 from .._words.extras import needed
+from .._words.wrong_arguments import explain_arguments
 from .codec import Unrecordable, recordable
 from .journal import CurrentCommand, current_command
 

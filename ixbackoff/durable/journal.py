@@ -35,13 +35,13 @@ Entry: TypeAlias = dict[str, Any]
 - `c`: its digest, see `CommandDigest`.
 - `t`: the times that deadlines have read since the previous command.
 - `r`: the number of waits that the budget has refused since the previous command; missing if 0.
-- `g`: of a refusal by a gate, or the abortion of a try in line: the number of gates that were
-  asked since the previous command.
+- `g`: the number of gates that were asked since the previous command; only in the record of a
+  refusal by a gate, or of a try that was aborted while it stood in line.
 - `a`, `f` or `x`: the answer; the failure; or `true` if the command was aborted because a
   concurrent effect had failed.
 - `v`, `on`: the verdict on the failure as it was raised, with the name of its class; and whether
   each of `Line.ons`, the innermost first, chooses it. `None` if that raised an exception.
-- `in`: the number of its segment; added when it is read.
+- `in`: the number of its segment, the part of a run between two parked waits; added when read.
 - `seconds`, `due`, `parks`, `boot`, `boot_due`: the length of a wait; its end, in seconds since the
   epoch; whether it is parked; the id of the boot, and the end on the boot clock.
 """
@@ -57,7 +57,7 @@ class CurrentCommand(NamedTuple):
     Attributes:
         idempotency_key: a key for the header Idempotency-Key. All tries of a command in `retry` or
             `resume` have the same key, before and after a crash; no other command has it.
-        repeated: whether a process that died may have performed this try before.
+        repeated: whether this try may have been performed before, as by a process that died.
         place: the run and the place of this try, for a log.
     """
 
@@ -96,8 +96,8 @@ class Checkpoint(NamedTuple):
     place: str  # the place of the wait
     origin: str  # the `origin` of the line
     tries: int  # the number of tries so far
-    waits: int  # the number of waits so far, and below the seconds of the waits
-    seconds: float
+    waits: int  # the number of waits so far
+    seconds: float  # the seconds of these waits in sum
     shortest: float  # the seconds of this wait
     kept: list[str]  # the places of the answers that the step keeps
     segments: list[int]  # the earlier segments with these answers, or with commands before the step
@@ -190,11 +190,11 @@ class Line:
     again: bool = False  # whether the next command may have been performed before
     # origin: the place where the current retry step began, or the current place outside of one
     origin: str = ""
-    checkpoint: Checkpoint | None = None  # where the endless retry step continues, until it begins
+    checkpoint: Checkpoint | None = None  # of the endless retry step, until it continues there
 
     def __post_init__(self) -> None:
         self.began = 0  # the index at which the last retry step began
-        self.replays = False  # each wake replays all: for a deadline or a budget, every wait counts
+        self.replays = False  # whether each wake replays all: for a deadline or a budget
         # again_at: the places of the kept answers that the first try after a checkpoint reads again
         self.again_at: list[str] = []
         self.run: ProgramRun | None = None  # the run of the program; `None` in an effect
@@ -279,7 +279,7 @@ class Line:
     def fork(
         self, command: Together, again: bool, most: int | None = None
     ) -> list[tuple[Stream, Line]]:
-        """Return the stream and the line of each effect, or of so many, in `all_of` or a hedge."""
+        """Return the stream and the line of each effect, or of the first `most`, of `command`."""
         found: list[tuple[Stream, Line]] = []
         ons = [[*self.ons] for _ in command.effects]
         for number, stream in enumerate(branches(command, ons)[:most]):
@@ -322,7 +322,7 @@ class Line:
         return now
 
     def first_again(self) -> bool:
-        """Return whether the current command may have been performed before; then return false."""
+        """Return `again` at the first call, for the current command; later return false."""
         again, self.again = self.again, False
         return again
 

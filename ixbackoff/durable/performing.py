@@ -245,7 +245,7 @@ class Performer:
         return reached.value
 
     def blocks(self, command: Any) -> bool:
-        """Return whether the handler of a command may block its thread."""
+        """Return whether a command runs in a thread: its handler may block, or it needs none."""
         kind: type = command.__class__
         if kind is Delay or (kind is Together and Together not in self.handlers):
             return False
@@ -328,7 +328,7 @@ class Performer:
         return opened(entry, line)
 
     async def stood(self, command: Any, line: Line) -> Any:
-        """Perform a command of a try in line, which is not recorded."""
+        """Perform a command of a try that stands in line at a gate; do not record it."""
         if command.__class__ is Delay:
             return await awaitable()(min(command.seconds, LONGEST_SLEEP))
         if self.threads:
@@ -563,8 +563,8 @@ def read(entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
 def is_mistake(failure: BaseException) -> bool:
     """Return whether the code of a program is wrong, or was changed, and no command has failed.
 
-    A mistake is a `Misuse`, or an exception of a built-in class that is neither an `OSError` nor
-    raised `from` another exception. A program can fail with any other exception.
+    A mistake is a `Misuse`, or an exception of a built-in class that is no `OSError`, no group and
+    not raised `from` another exception. A program can fail with any other exception.
     """
     built_in = failure.__class__.__module__ == "builtins" and failure.__cause__ is None
     expected = isinstance(failure, OSError | BaseExceptionGroup)

@@ -91,7 +91,7 @@ class RunFailed(Exception):
 
     Args:
         encoded: the failure as JSON, perhaps sealed.
-        stuck: whether not a command has failed, but the code: other code can continue the run.
+        stuck: whether the code has failed, and no command: other code can continue the run.
     """
 
     def __init__(self, encoded: JSON, stuck: bool = False) -> None:
@@ -193,7 +193,7 @@ class Store:
             check_owner(self._client, connection, segment_id(start.run, segment), owner)
             after = segment_id(start.run, segment + 1)
             following = options_of(start, segment + 1)
-            following["delay_seconds"] = 0.0  # by the clock of this machine
+            following["delay_seconds"] = 0.0  # by this machine's clock, so `due` replaces it below
             given = *start[:3], segment + 1, start.checkpoint
             self._client.enqueue_in_transaction(connection, following, *given)
             rows = tables(self._client).workflow_status
@@ -214,7 +214,7 @@ class Store:
             return connection.execute(query).all()
 
     def segments(self, run: str, first: int = 0) -> list[WorkflowStatus]:
-        """Return the segments of a run from number `first` on, by their keys."""
+        """Look up the segments of a run from number `first` on by their keys."""
         found: list[WorkflowStatus] = []
         size = 4
         while True:
@@ -273,7 +273,7 @@ class Store:
             self.forget(run_of(segment))
 
     def last(self, run: str) -> WorkflowStatus | None:
-        """Return the last segment of a run, by its key."""
+        """Look up the last segment of a run by its key; return `None` if there is none."""
         low, step = 0, 1
         while step:
             found = bool(self.workflows([segment_id(run, low + step)]))
@@ -329,7 +329,7 @@ class Store:
         return given
 
     def resume(self, run: str) -> bool:
-        """Resume a run that was paused or is stuck; return false in other states.
+        """Resume a paused, stuck or abandoned run, or one without an end; else return false.
 
         On a server, the worker that had the run enqueues it again once the run's current command
         has ended; if that worker is dead, another one does. On SQLite the run is enqueued

@@ -11,8 +11,8 @@ from .._limits.budgets import RetryBudget, checked_budget
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
+from .._meaning.folds import parts
 from .._meaning.names import name_of_part
-from .._meaning.pieces import parts
 from .._meaning.steps import Guarded
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.rungs import Nat, Z, name_of
@@ -106,7 +106,7 @@ def durable(
     Args:
         name: the name that the database stores; by default those of the module and the function.
         schedule: the seconds of the waits; by default the schedule of the program.
-        within: the deadline of a run, in seconds. Time in which no process performs the run counts.
+        within: the deadline of a run, in seconds; time without a process counts, too.
         budget: a budget that pays for the retries; each process has its own.
         rate: a number of runs and of seconds. With `(10, 60)` all workers together begin at most 10
             runs in a minute; a run that continues after a parked wait counts. By default no limit.

@@ -1,7 +1,7 @@
 """A fleet: many clients that run one program against modelled services, in virtual time."""
 
 from .._running.traces import Performed
-from .._words.arguments import explain_arguments
+from .._words.wrong_arguments import explain_arguments
 from .event_queue import Events
 from .lost_capacity import Outage
 from .outcomes import Outcome, Second

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from ..plotting.panels import Graph, Panel, Picture, draw
-from ..plotting.styles import THINGS, line_style
+from ..plotting.styles import STYLES, line_style
 
 __all__ = ["Graph", "Panel", "Picture", "draw"]
 Average: TypeAlias = Callable[[Sequence[float]], float]
@@ -17,10 +17,10 @@ def by_second(
 ) -> dict[str, Graph]:
     """Return lines with a value at the end of each second.
 
-    Lines whose names are not in `THINGS` have the styles of the numbers `styles`.
+    Lines whose names are not in `STYLES` have the styles of the numbers `styles`.
     """
     return {
-        name: Graph(range(1, len(line) + 1), line, line_style(THINGS.get(name, number), len(line)))
+        name: Graph(range(1, len(line) + 1), line, line_style(STYLES.get(name, number), len(line)))
         for (name, line), number in zip(lines.items(), styles, strict=False)
     }
 
@@ -32,7 +32,7 @@ def by_size(points: Iterable[tuple[str, float, float]]) -> dict[str, Graph]:
         lines.setdefault(name, []).append((x, y))
     return {
         name: Graph(
-            [x for x, _ in line], [y for _, y in line], line_style(THINGS.get(name, number))
+            [x for x, _ in line], [y for _, y in line], line_style(STYLES.get(name, number))
         )
         for number, (name, line) in enumerate(lines.items())
     }

@@ -151,7 +151,7 @@ class Retrying:
         if start.__class__ is StartStep and start.fresh:
             self.function = partial(start.function, *start.arguments, **start.keywords)
         self.effect: Any = effect
-        if effect.__class__ is Limited and isinstance(inner := unwrapped(effect.chain), Chain):
+        if isinstance(effect, Limited) and isinstance(inner := unwrapped(effect.chain), Chain):
             self.effect = Limited(inner, effect.seconds)
         self.perform: Final = attempted if isinstance(effect, Chain) else task_of
         waits = begins(timing, program.start, environment.events.random, checked=False)

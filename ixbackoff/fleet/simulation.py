@@ -12,7 +12,7 @@ from .._limits.budgets import RetryBudget
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import PROGRAM, Ladder
 from .._meaning.defaults import USUAL
-from .._meaning.pieces import parts
+from .._meaning.folds import parts
 from .._meaning.semantics import guards_of
 from .._meaning.steps import Guard, Guarded
 from .._words.checks import above_zero

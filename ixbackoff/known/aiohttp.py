@@ -11,8 +11,8 @@ from typing import Any
 from .._words.verdicts import Verdict
 from . import http_statuses as http
 from .judging import permanent
-from .reaching import UNKNOWN_HOST
 from .tracebacks import variables
+from .unreachable import UNKNOWN_HOST
 
 SENDING = {("aiohttp.client", "_request")}
 LOOK_UP_LATER = ((3,), (11,), (12,))  # codes of c-ares: the name server failed, or did not answer

@@ -1,8 +1,8 @@
 """Failures of botocore, and so of boto3 and s3transfer; `known/aws.py` has the codes.
 
-An operation whose name is that of a read may be repeated, because most of AWS's interfaces send
-everything as `POST`. The token (`ClientToken`) by which botocore protects some operations does not
-help: each try of a program is another call, with a new token.
+An operation may be repeated if its name is that of a read. Its method says little: most of AWS's
+interfaces send everything as `POST`. The token (`ClientToken`) by which botocore protects some
+operations does not help: each try of a program is another call, with a new token.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from .._words.verdicts import Verdict
 from . import aws
 from . import http_statuses as http
-from .judging import as_cause, permanent
+from .judging import permanent
 from .shapes import canonical
 from .tracebacks import variables
 from .urllib3 import wrapped
@@ -103,15 +103,6 @@ def by_last_answer(failure: Exception, asked: Sequence[http.SentRequest]) -> Ver
     return permanent(failure, ", which has waited already")
 
 
-def by_context(failure: Exception, _: Any) -> Verdict:
-    """Judge by the failure that boto3 was handling when it raised this one."""
-    return as_cause(failure, failure.__cause__ or failure.__context__)
-
-
-def by_last(failure: Exception, _: Any) -> Verdict:
-    return as_cause(failure, getattr(failure, "last_exception", None))
-
-
 judge = http.judge_by(
     {
         "ConnectionError": unsent,
@@ -124,8 +115,8 @@ judge = http.judge_by(
         "HTTPClientError": by_error,
         "ClientError": by_answer,
         "WaiterError": by_last_answer,
-        "S3UploadFailedError": by_context,
-        "RetriesExceededError": by_last,
+        "S3UploadFailedError": http.by_attribute("__cause__", "__context__"),
+        "RetriesExceededError": http.by_attribute("last_exception"),
     },
     {"botocore", "boto3", "s3transfer"},
     requests_of,

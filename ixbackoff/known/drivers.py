@@ -25,10 +25,10 @@ from .._words import verdicts
 from .._words.verdicts import Judge, Verdict, always_transient
 from . import shapes
 from .http_statuses import answered, reason_to_stop
-from .judging import bases, permanent
-from .reaching import misaddressed, unreachable_by_text
+from .judging import bases, permanent, transient_if
 from .sqlstates import is_lost, is_transient
 from .tracebacks import through, variables
+from .unreachable import misaddressed, unreachable_by_text
 
 NEVER_RUN = {1040, 1205, 1213, 2002, 2003}  # too many connections, a lock, a deadlock, no server
 LOST = {2006, 2013, 2055}
@@ -40,6 +40,7 @@ STATUS = re.compile(r"HTTP status ([0-9]{3})|response code ([0-9]{3})")
 PUBLISHES = "basic_publish", "publish"
 CANNOT_CONNECT = ("08001", "08004")
 NO_PRIMARY_YET = "TargetServerAttributeNotMatched"  # while another server takes over
+NOT_LOCKED = "Unable to acquire lock within the time specified"  # of redis-py
 REDIS_ANSWERS = {"BUSY", "NOREPLICAS"}  # first words of answers for which redis-py has no class
 LEAVING = {("smtplib", "__exit__")}
 
@@ -86,11 +87,10 @@ def by_amqp_reply(failure: Any) -> Verdict:
     return by_amqp(failure) if code in FORCED else permanent(failure, f" {code}")
 
 
-def by_kafka_error(failure: Any) -> Verdict:
+@transient_if
+def by_kafka_error(failure: Any) -> bool:
     error: Any = next(iter(failure.args), None)
-    if hasattr(error, "retriable") and (error.retriable() or error.code() in UNREACHED):
-        return Verdict(True)
-    return permanent(failure)
+    return hasattr(error, "retriable") and (error.retriable() or error.code() in UNREACHED)
 
 
 def by_neo4j_error(failure: Any) -> Verdict:
@@ -125,20 +125,10 @@ def by_redis_nodes(failure: Any) -> Verdict:
     return Verdict(True) if unreached or uncovered else permanent(failure)
 
 
-def by_redis_answer(failure: Any) -> Verdict:
-    later = str(failure).partition(" ")[0] in REDIS_ANSWERS
-    return Verdict(True) if later else permanent(failure)
-
-
-def by_redis_lock(failure: Any) -> Verdict:
-    locked = str(failure) == "Unable to acquire lock within the time specified"
-    return Verdict(True) if locked else permanent(failure)
-
-
-def by_sqlite_code(failure: Any) -> Verdict:
+@transient_if
+def by_sqlite_code(failure: Any) -> bool:
     code = getattr(failure, "sqlite_errorcode", None)
-    locked = isinstance(code, int) and code & 0xFF in LOCKED
-    return Verdict(True) if locked else permanent(failure)
+    return isinstance(code, int) and code & 0xFF in LOCKED
 
 
 def by_ftp_reply(failure: Any) -> Verdict:
@@ -230,8 +220,8 @@ TABLES: Mapping[str, Mapping[str, Judge]] = {
         **dict.fromkeys(("TemporaryUnavailableException", "TryAgainError"), always_transient),
         "WatchError": always_transient,
         "RedisClusterException": by_redis_nodes,
-        "ResponseError": by_redis_answer,
-        "LockError": by_redis_lock,
+        "ResponseError": transient_if(lambda failure: str(failure).split(" ")[0] in REDIS_ANSWERS),
+        "LockError": transient_if(lambda failure: str(failure) == NOT_LOCKED),
         "RedisError": permanent,
     },
     "smtplib": {"SMTPException": by_mail_server},

@@ -12,15 +12,11 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from . import grpc
-from .http_statuses import answered, before, judge_by
-from .judging import as_cause, permanent
+from .http_statuses import answered, before, by_attribute, judge_by
+from .judging import permanent
 from .shapes import headers_of, requests_of
 
 DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)s", re.ASCII)
-
-
-def by_cause(failure: Any, _: Any) -> Verdict:
-    return as_cause(failure, getattr(failure, "cause", None))
 
 
 def by_call(failure: Any, _: Any) -> Verdict:
@@ -54,7 +50,7 @@ def by_itself(failure: Any, _: Any) -> Verdict:
 
 judge = judge_by(
     {
-        "RetryError": by_cause,
+        "RetryError": by_attribute("cause"),
         "Aborted": aborted,
         "GoogleAPICallError": by_call,
         "TransportError": before,

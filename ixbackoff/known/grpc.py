@@ -8,19 +8,17 @@ installed.
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
 from typing import Any
 
+from .._words.headers import PUSHBACK, is_pushed_back
 from .._words.verdicts import Verdict
 from .judging import permanent
-from .reaching import unreachable_by_text
+from .unreachable import unreachable_by_text
 
 TRANSIENT = frozenset({"UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"})
 TOO_LARGE = "larger than max ("
-PUSHBACK = "grpc-retry-pushback-ms"
 DETAILS = "grpc-status-details-bin"
-MILLISECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
 def judge(failure: Exception) -> Verdict:
@@ -39,7 +37,7 @@ def judge(failure: Exception) -> Verdict:
     pushback = metadata.get(PUSHBACK)
     if pushback is None:
         return Verdict(True, delay_of(metadata.get(DETAILS)))
-    if not MILLISECONDS.fullmatch(str(pushback)):
+    if is_pushed_back(metadata):
         return Verdict(False, why=f"grpc {code}: the server forbids another try")
     return Verdict(True, int(pushback) / 1000)
 

@@ -16,22 +16,21 @@ import ssl
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from .._words.headers import retry_after
-from .._words.verdicts import Judge, Verdict
+from .._words import verdicts
+from .._words.headers import is_forbidden, retry_after
+from .._words.verdicts import Verdict
 from .judging import name_of, permanent
-from .reaching import unreachable
-from .socket import CUT_OFF
+from .unreachable import CUT_OFF, unreachable
 
 IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"})
 NOT_CARRIED_OUT = frozenset({408, 425, 429, 503})
 PERHAPS_CARRIED_OUT = frozenset({500, 502, 504, *range(520, 525), 529})
-NACK = "finagle-http-nonretryable-nack"
 KEY = "idempotency-key"
 PROXY_STATUS = re.compile(r"^(?:Tunnel connection failed: )?([1-5][0-9]{2})\b")
 
 
 class SentRequest(NamedTuple):
-    """A request that failed. `keyed`: not idempotent, but with the header `Idempotency-Key`."""
+    """A request of a failure. `keyed`: not idempotent, but with the header `Idempotency-Key`."""
 
     method: str
     keyed: bool = False
@@ -100,11 +99,6 @@ def answered(
     return Verdict(True, None if headers is None else retry_after(headers))
 
 
-def is_forbidden(headers: Mapping[str, str]) -> bool:
-    """Return whether a service forbids another try, as models' services and Finagle's do."""
-    return headers.get("x-should-retry") == "false" or NACK in headers
-
-
 def by_response(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
     """Judge a failure by its `response`, an attribute in httpx and requests."""
     answer = getattr(failure, "response", None)
@@ -169,25 +163,35 @@ Judging: TypeAlias = Callable[[Any, Sequence[SentRequest]], Verdict]
 """A function that judges a failure, given the requests that it belongs to, the first one first."""
 
 
-def nearest(
-    failure: Any, table: Mapping[str, Judging], packages: Collection[str]
-) -> Judging | None:
-    """Return the function that judges the nearest base class of a failure in the table."""
-    for base in failure.__class__.__mro__:
-        if base.__module__.partition(".")[0] in packages and base.__name__ in table:
-            return table[base.__name__]
-    return None
+def by_attribute(*names: str) -> Judging:
+    """Return a function that judges by the failure in the first of these attributes that is set."""
+
+    def judging(failure: Any, _: Sequence[SentRequest]) -> Verdict:
+        cause = next(filter(None, (getattr(failure, name, None) for name in names)), None)
+        return verdicts.judge(cause) if isinstance(cause, Exception) else permanent(failure)
+
+    return judging
 
 
 def judge_by(
     table: Mapping[str, Judging],
     packages: Collection[str],
     requests_of: Callable[[Any], Sequence[SentRequest]] = lambda _: (),
-) -> Judge:
-    """Return a judge that looks failures of `packages` up by the names of their classes."""
+    others: Judging = never,
+) -> Callable[..., Verdict]:
+    """Return a judge of failures of `packages`, by the nearest base class in `table`.
 
-    def judge(failure: Exception) -> Verdict:
-        judging = nearest(failure, table, packages)
-        return judging(failure, requests_of(failure)) if judging else permanent(failure)
+    `others` judges the failures without one. The judge takes a failure, and the requests that it
+    belongs to, if they are known.
+    """
+
+    def judge(failure: Exception, asked: Sequence[SentRequest] | None = None) -> Verdict:
+        bases = (
+            base.__name__
+            for base in failure.__class__.__mro__
+            if base.__module__.partition(".")[0] in packages
+        )
+        judging = next((table[name] for name in bases if name in table), others)
+        return judging(failure, requests_of(failure) if asked is None else asked)
 
     return judge

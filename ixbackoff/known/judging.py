@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import Any
 
-from .._words import verdicts
-from .._words.verdicts import Verdict
+from .._words.verdicts import Judge, Verdict
 
 
 def name_of(failure: BaseException) -> str:
@@ -36,5 +37,6 @@ def permanent(failure: BaseException, why: str = " is not known to pass by itsel
     return Verdict(False, why=name_of(failure) + why)
 
 
-def as_cause(failure: Exception, cause: object) -> Verdict:
-    return verdicts.judge(cause) if isinstance(cause, Exception) else permanent(failure)
+def transient_if(holds: Callable[[Any], object]) -> Judge:
+    """Return a judge of failures that are transient if `holds` is true of them."""
+    return lambda failure: Verdict(True) if holds(failure) else permanent(failure)

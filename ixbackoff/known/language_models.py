@@ -14,10 +14,10 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-from .._words.headers import moment, retry_after
+from .._words.headers import is_forbidden, moment, retry_after
 from .._words.verdicts import Verdict
 from .google_api_core import delay_of
-from .http_statuses import answered, is_forbidden, reason_to_stop
+from .http_statuses import answered, reason_to_stop
 from .judging import bases, permanent
 from .shapes import by_cause, cause_of, headers_of, quietly, status_of
 

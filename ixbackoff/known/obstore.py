@@ -14,7 +14,7 @@ from .._words.verdicts import Verdict
 from . import aws
 from .http_statuses import NOT_CARRIED_OUT, PERHAPS_CARRIED_OUT
 from .judging import permanent
-from .reaching import unreachable_by_text
+from .unreachable import unreachable_by_text
 
 STATUS = re.compile(r"status code: ([0-9]{3})")
 CODE = re.compile(r"<Code>([A-Za-z]{1,64})</Code>")

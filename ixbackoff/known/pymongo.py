@@ -18,8 +18,8 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from .judging import bases, permanent
-from .reaching import misaddressed
 from .tracebacks import through
+from .unreachable import misaddressed
 
 NOTHING_SENT = {"ServerSelectionTimeoutError", "WaitQueueTimeoutError"}
 PARTLY_WRITTEN = {"WriteConcernError", "BulkWriteError", "ClientBulkWriteException"}

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .._words.verdicts import Verdict
 from . import http_statuses as http
 from .judging import name_of, permanent
-from .socket import CUT_OFF
 from .tracebacks import through, variables
+from .unreachable import CUT_OFF
 
 SENDING = {
     ("urllib3._request_methods", "request"),
@@ -21,10 +21,6 @@ SENDING = {
     ("urllib3.connectionpool", "urlopen"),
 }
 STATUS = re.compile(r"too many ([0-9]{3}) error responses")
-
-
-def judge(failure: Exception) -> Verdict:
-    return judge_asked(failure, requests_of(failure))
 
 
 def requests_of(failure: Exception) -> list[http.SentRequest]:
@@ -35,17 +31,13 @@ def requests_of(failure: Exception) -> list[http.SentRequest]:
     ]
 
 
-def judge_asked(failure: Any, asked: Sequence[http.SentRequest]) -> Verdict:
-    """Judge a failure, of urllib3 or the system, that ended these requests, first to last."""
-    judging = http.nearest(failure, TABLE, {"urllib3"})
-    if judging is None:
-        return http.after(failure, asked) if isinstance(failure, OSError) else permanent(failure)
-    return judging(failure, asked)
+def of_the_system(failure: Exception, asked: Sequence[http.SentRequest]) -> Verdict:
+    return http.after(failure, asked) if isinstance(failure, OSError) else permanent(failure)
 
 
 def wrapped(failure: Exception, cause: Any, asked: Sequence[http.SentRequest]) -> Verdict:
     """Judge a failure by the failure that it wraps; the reason names the outer one."""
-    verdict = judge_asked(cause, asked)
+    verdict = judge(cause, asked)
     why = verdict.why.replace(name_of(cause), name_of(failure), 1)
     return Verdict(verdict.transient, verdict.retry_after, why)
 
@@ -82,15 +74,20 @@ def by_status(failure: Exception, asked: Sequence[http.SentRequest]) -> Verdict:
     return http.answered(failure, int(found[1]), None, asked) if found else permanent(failure)
 
 
-TABLE: Mapping[str, http.Judging] = {
-    "MaxRetryError": by_reason,
-    "ConnectTimeoutError": http.before,
-    "EmptyPoolError": http.before,
-    "ProxyError": by_proxy,
-    "SSLError": by_tls,
-    "ResponseError": by_status,
-    "TimeoutError": broken_off,
-    "ProtocolError": broken_off,
-    "IncompleteRead": broken_off,
-    "InvalidChunkLength": broken_off,
-}
+judge = http.judge_by(
+    {
+        "MaxRetryError": by_reason,
+        "ConnectTimeoutError": http.before,
+        "EmptyPoolError": http.before,
+        "ProxyError": by_proxy,
+        "SSLError": by_tls,
+        "ResponseError": by_status,
+        "TimeoutError": broken_off,
+        "ProtocolError": broken_off,
+        "IncompleteRead": broken_off,
+        "InvalidChunkLength": broken_off,
+    },
+    {"urllib3"},
+    requests_of,
+    of_the_system,
+)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .._words.arguments import explain_arguments
 from .._words.extras import LIVE, needed
+from .._words.wrong_arguments import explain_arguments
 from .addresses import public_only
 from .connections import Connections, connections_of
 from .errors import RedirectError, StoreError, TooLarge
 from .interpreters import live, live_async
 from .limits import Deadline, Limits
-from .store_urls import s3_store, store_of
-from .turns import (
+from .reservations import (
     turns,
     turns_in_postgresql,
     turns_in_postgresql_async,
     turns_in_redis,
     turns_in_redis_async,
 )
+from .store_urls import s3_store, store_of
 
 __all__ = [
     "Connections",

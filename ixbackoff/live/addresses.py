@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TypeAlias
 
 Address: TypeAlias = IPv4Address | IPv6Address
@@ -18,7 +18,7 @@ TRANSLATED = IPv6Network("64:ff9b::/96")
 # is as old as the interpreter, and it counts some abandoned networks as global.
 UNICAST = IPv6Network("2000::/3")  # IANA assigns global IPv6 addresses from no other network
 NOT_GLOBAL = tuple(
-    IPv4Network(network)
+    ip_network(network)
     for network in (
         *("0.0.0.0/8", "10.0.0.0/8", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"),
         "100.64.0.0/10",  # shared by the customers of a provider
@@ -29,13 +29,8 @@ NOT_GLOBAL = tuple(
         *("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"),  # documentation
         "198.18.0.0/15",  # benchmarks
         *("224.0.0.0/4", "240.0.0.0/4"),  # multicast; reserved, and broadcast
-    )
-)
-NOT_GLOBAL_6 = tuple(
-    IPv6Network(network)
-    for network in (
-        "2001::/23",  # protocols, with Teredo, benchmarks and ORCHID
-        *("2001:db8::/32", "3fff::/20"),  # documentation
+        "2001::/23",  # protocols of IPv6, with Teredo, benchmarks and ORCHID
+        *("2001:db8::/32", "3fff::/20"),  # documentation of IPv6
     )
 )
 
@@ -71,13 +66,14 @@ def public_only(address: Address) -> bool:
     >>> public_only(ip_address("93.184.216.34")), public_only(ip_address("10.0.0.1"))
     (True, False)
     """
+    address = unmapped(address)
+    if any(address in network for network in NOT_GLOBAL):
+        return False
     if isinstance(address, IPv4Address):
-        return not any(address in network for network in NOT_GLOBAL)
-    if address.ipv4_mapped is not None:
-        return public_only(address.ipv4_mapped)
+        return True
     if address in TRANSLATED:  # NAT64: only the embedded IPv4 address matters
         return public_only(IPv4Address(int(address) & 0xFFFFFFFF))
-    if address not in UNICAST or any(address in network for network in NOT_GLOBAL_6):
+    if address not in UNICAST:
         return False
     return address.sixtofour is None or public_only(address.sixtofour)
 

@@ -83,7 +83,7 @@ class Exchange:
         return hidden(following)
 
     def check(self, url: httpx2.URL) -> None:
-        """Raise ValueError if `url` has another scheme, no host, or an impossible port."""
+        """Raise ValueError unless `url` has the scheme http or https, and a valid host and port."""
         if url.scheme in ("http", "https") and url.host:
             check_port(url.port, self.label)
             check_host(url.raw_host, self.label)

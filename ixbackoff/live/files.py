@@ -50,7 +50,7 @@ class PartFile:
             name = sha256(os.fsencode(name)).hexdigest()
         self.path = path
         self.folder = folder or os.curdir
-        self.copy = COPY.get()  # no later download looks for the part of a copy
+        self.copy = COPY.get()  # not empty in the copy of a hedge, whose part is never resumed
         self.part = os.path.join(folder, f".{name}{self.copy}.part")
         self.note = f"{self.part}.json"
         self.size = 0
@@ -171,7 +171,7 @@ class PartFile:
         with suppress(OSError):
             if not self._locked:
                 system.lock(self.descriptor)  # it may be the part of another download
-            # If the name is gone, a file of that name belongs to another download.
+            # If the open file has lost its name, a file of that name is another download's.
             if not (self.committed or stays) and system.is_name_of(self.part, self.descriptor):
                 if self.noted:
                     system.unlink(self.note)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Generator
+from contextlib import contextmanager
 from threading import Condition, RLock
+from weakref import WeakValueDictionary
 
 import anyio
 import httpx2
@@ -62,19 +63,8 @@ class AsyncHostGate:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._inside: Counter[str] = Counter()
-        self._left: dict[str, anyio.Event] = {}
+        self._hosts: WeakValueDictionary[str, anyio.Semaphore] = WeakValueDictionary()
 
-    @asynccontextmanager
-    async def inside(self, host: str) -> AsyncGenerator[None]:
-        while self._inside[host] >= self._most:
-            await self._left.setdefault(host, anyio.Event()).wait()
-        self._inside[host] += 1
-        try:
-            yield
-        finally:
-            self._inside[host] -= 1
-            if not self._inside[host]:
-                del self._inside[host]
-            if host in self._left:
-                self._left.pop(host).set()
+    def inside(self, host: str) -> anyio.Semaphore:
+        """Return the semaphore of a host, which exists as long as a task uses it."""
+        return self._hosts.setdefault(host, anyio.Semaphore(self._most))

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from .._limits.deadlines import time_limit
+from .._words.checks import above_zero
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
@@ -59,8 +59,7 @@ class Limits:
             if (value, field.default) == (None, None):
                 continue
             if field.name.endswith("_timeout"):
-                if not (isfinite(value) and value > 0):
-                    raise ValueError(f"{field.name}={value!r}: give seconds, above 0.")
+                above_zero(field.name, value)
             elif field.name == "addresses":
                 if not callable(value):
                     raise ValueError(f"addresses={value!r}: give a function, such as public_only.")

@@ -6,10 +6,10 @@ request has a connection of its own, and HTTP/2, which saves connections, is not
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection
 from contextlib import suppress
 from threading import get_ident
-from typing import Generic, TypeVar
+from typing import Any, TypeVar, cast
 
 import httpcore2
 
@@ -21,55 +21,43 @@ STALE = (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolErro
 
 FRESH = "ixbackoff-fresh"
 
-C = TypeVar("C", httpcore2.ConnectionInterface, httpcore2.AsyncConnectionInterface)
+C = TypeVar("C")
 
 
-class Watched(Generic[C]):
-    """A connection that notes its use.
+class WatchedConnection:
+    """A connection, sync or async, that notes its use; the rest is that of the library's.
 
     It is not used again if it received more than the response: the excess would be taken for the
     next response.
     """
 
-    def __init__(self, connection: C) -> None:
-        self._connection: C = connection
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
         self.thread = 0  # the thread that used it last
         self._fresh = True
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
+        self.begin(request)
+        return cast("httpcore2.Response", self._connection.handle_request(request))
+
+    def handle_async_request(self, request: httpcore2.Request) -> Awaitable[httpcore2.Response]:
+        self.begin(request)
+        return cast("Awaitable[httpcore2.Response]", self._connection.handle_async_request(request))
+
     def begin(self, request: httpcore2.Request) -> None:
         """Note in a request whether it is the first one of this connection, which is then fresh."""
+        self.thread = get_ident()
         extensions_of(request)[FRESH], self._fresh = self._fresh, False
-
-    def info(self) -> str:
-        return self._connection.info()
-
-    def can_handle_request(self, origin: httpcore2.Origin) -> bool:
-        return self._connection.can_handle_request(origin)
-
-    def is_available(self) -> bool:
-        return self._connection.is_available()
-
-    def is_connected(self) -> bool:
-        return self._connection.is_connected()
 
     def has_expired(self) -> bool:
         return self._connection.has_expired() or has_trailing_data(self._connection)
 
-    def is_idle(self) -> bool:
-        return self._connection.is_idle()
 
-    def is_closed(self) -> bool:
-        return self._connection.is_closed()
-
-
-class WatchedConnection(Watched[httpcore2.ConnectionInterface], httpcore2.ConnectionInterface):
-    def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
-        self.thread = get_ident()
-        self.begin(request)
-        return self._connection.handle_request(request)
-
-    def close(self) -> None:
-        self._connection.close()
+def watched(connection: C) -> C:
+    return cast("C", WatchedConnection(connection))
 
 
 class Pool(httpcore2.ConnectionPool):
@@ -91,7 +79,7 @@ class Pool(httpcore2.ConnectionPool):
         return super().handle_request(request)
 
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.ConnectionInterface:
-        return WatchedConnection(super().create_connection(origin))
+        return watched(super().create_connection(origin))
 
     def close(self) -> None:
         keep_none(self)
@@ -112,17 +100,6 @@ class Pool(httpcore2.ConnectionPool):
                     connection.close()
 
 
-class AsyncWatchedConnection(
-    Watched[httpcore2.AsyncConnectionInterface], httpcore2.AsyncConnectionInterface
-):
-    async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
-        self.begin(request)
-        return await self._connection.handle_async_request(request)
-
-    async def aclose(self) -> None:
-        await self._connection.aclose()
-
-
 class AsyncPool(httpcore2.AsyncConnectionPool):
     async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
         try:
@@ -134,7 +111,7 @@ class AsyncPool(httpcore2.AsyncConnectionPool):
         return await super().handle_async_request(request)
 
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.AsyncConnectionInterface:
-        return AsyncWatchedConnection(super().create_connection(origin))
+        return watched(super().create_connection(origin))
 
     async def close_idle(self, origin: httpcore2.Origin) -> None:
         for connection in self.connections:

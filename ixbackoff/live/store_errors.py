@@ -11,7 +11,7 @@ from .._words.extras import LIVE, needed
 from .._words.failures import ClientError, ServerError, Throttled
 from ..known import aws
 from ..known.obstore import Complaint, complaint_of
-from ..known.reaching import UNTRUSTED
+from ..known.unreachable import UNTRUSTED
 from .errors import StoreError
 from .limits import Deadline
 

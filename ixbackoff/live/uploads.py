@@ -116,7 +116,7 @@ async def upload_async(
 
 
 def shortened(limits: Limits, deadline: Deadline) -> Limits:
-    """Return `limits` with timeouts cut to the time left: the client aborts a large upload then."""
+    """Return `limits` with timeouts cut to the time left, so the client aborts a late upload."""
     deadline.check()
     return replace(
         limits,

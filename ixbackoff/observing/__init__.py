@@ -13,8 +13,9 @@ from .._limits.events import (
 )
 from .._limits.nesting import tries_so_far
 from .._limits.observers import Observer, observe, observed
-from .._words.arguments import explain_arguments
 from .._words.reasons import Reason, Story, story
+from .._words.wrong_arguments import explain_arguments
+from .json_lines import json_observer
 from .opentelemetry import opentelemetry_observer
 from .prometheus import prometheus_observer
 from .structlog import structlog_observer
@@ -35,6 +36,7 @@ __all__ = [
     "observe",
     "observed",
     "story",
+    "json_observer",
     "opentelemetry_observer",
     "prometheus_observer",
     "structlog_observer",

@@ -8,6 +8,7 @@ from .._limits.events import Answered, Began, Ended, Event, Hedged, Issued, Wait
 from .._limits.observers import Observer
 from .._meaning.names import name_of_part
 from .._words.extras import needed
+from .json_lines import details
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 KEY = "ixbackoff-run"
 """The key, in OpenTelemetry's context, of the run whose command is being performed."""
+ATTRIBUTES = {"status": "http.response.status_code", "retry_after": "ixbackoff.retry_after"}
 
 
 class Current(NamedTuple):
@@ -38,7 +40,8 @@ def opentelemetry_observer(
     - `ixbackoff.run.duration` is a histogram of the seconds of runs, with their waits, and
       `ixbackoff.retries` counts the waits after a failure.
 
-    A failure is recorded in its span, with `error.type` and the status ERROR.
+    A failure is recorded in its span, with `error.type` and the status ERROR, and that of a command
+    with `http.response.status_code` and `ixbackoff.retry_after`, in seconds, if it has them.
 
     >>> from ixbackoff.observing import observed, opentelemetry_observer
     >>> with observed(opentelemetry_observer()):
@@ -146,6 +149,8 @@ def end(current: Current, failure: BaseException | None) -> None:
         context.detach(current.token)
     if failure is not None:
         failed(current.span, failure)
+        for name, value in details(failure).items():
+            current.span.set_attribute(ATTRIBUTES[name], value)
     current.span.end()
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .styles import headline, plain, saved_figure
+from .._words.extras import needed
+from .styles import DARK, SAME, plain
 
 LINEAR_BELOW = 10  # of a symlog axis
 LINE = 12.0  # points from a label to the next
@@ -46,11 +48,20 @@ class Picture(NamedTuple):
 
 
 def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
-    """Draw a picture as `folder/name.png` and `.svg`; create the folder if it is missing."""
+    """Draw a picture as `folder/name.png` and `.svg`; create the folder if it is missing.
+
+    The SVG is light or dark as its page is.
+    """
+    with needed("drawing", "plot", {"matplotlib"}):  # its stubs leave out much, so it is Any
+        matplotlib: Any = import_module("matplotlib")
+        figures: Any = import_module("matplotlib.figure")
+    folder.mkdir(parents=True, exist_ok=True)
+    png, svg = folder / f"{name}.png", folder / f"{name}.svg"
     shape = len(picture.panels), len(picture.panels[0])
     sharing: dict[str, Any] = {"sharex": True, "sharey": "row"} if picture.shared else {}
-    with saved_figure(folder, name, picture.inches) as (figure, files):
-        headline(figure, picture.headline)
+    with matplotlib.rc_context(SAME):
+        figure = figures.Figure(figsize=picture.inches, layout="constrained")
+        figure.suptitle(picture.headline, x=0.01, ha="left", fontsize=12, fontweight="bold")
         axes = figure.subplots(*shape, squeeze=False, **sharing)
         every = [*zip(axes.flat, chain(*picture.panels), strict=True)]
         for number, (plot, panel) in enumerate(every):
@@ -62,7 +73,10 @@ def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
         gap = LINE / (0.75 * 72 * picture.inches[1] / shape[0])
         for plot, panel in every:
             label_lines(plot, panel.lines, gap)
-    return files
+        figure.savefig(png)
+        figure.savefig(svg, metadata={"Date": None})
+    svg.write_bytes(svg.read_bytes().replace(b"</style>", f" {DARK}</style>".encode()))
+    return [png, svg]
 
 
 def draw_panel(plot: Any, panel: Panel) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from .._argument_parser import WRONG, Flag, Parser, add_flags, imported, whole
+from .._argument_parser import WRONG, Flag, Parser, add_flags, timing, whole
 from ..schedules.timings import Timing
 from .pictures import plot
 
@@ -17,16 +17,12 @@ MOST = 1000
 
 
 def named(text: str) -> tuple[str, Timing]:
-    """Import the schedule that `MODULE:NAME` names, and return it with the text."""
-    timing = imported(text)
-    if not isinstance(timing, Timing):
-        raise ArgumentTypeError(f"{text} is not a schedule but {timing!r}")
-    return text, timing
+    return text, timing(text)
 
 
 def labelled(timings: dict[str, Timing]) -> dict[str, Timing]:
     """Label schedules by their names, with their modules if two have the same name."""
-    names = [text.partition(":")[2] for text in timings]
+    names = [text.rpartition(":")[2] for text in timings]
     return {
         text if names.count(name) > 1 else name: timing
         for name, (text, timing) in zip(names, timings.items(), strict=True)
@@ -78,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
         nargs="*",
         type=named,
         metavar="MODULE:NAME",
-        help="a schedule, by its name in a module that can be imported",
+        help="a schedule, by its name in a module that can be imported, or equal waits in seconds",
     )
     add_flags(parser, FLAGS)
     args = parser.parse_args(arguments)

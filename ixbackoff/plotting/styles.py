@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any
-
-from .._words.extras import needed
 
 SAME = {"svg.hashsalt": "ixbackoff", "svg.fonttype": "none"}
 """Settings by which the same picture is the same file, with text that can be searched."""
@@ -24,12 +20,12 @@ as shipped; three waits; decorrelated; 4 layers, finagle; breaker, open 10 s
 breakers; breaker, open 2 s; breaker, 20 in 2 s; equal
 full; 100 breakers, open 2 s
 none; bare; ladders alone; no hedge; 4 layers; capacity"""
-THINGS = {
+STYLES = {
     name: number
     for number, names in enumerate(SAME_STYLE.strip().splitlines())
     for name in names.split("; ")
 }
-"""The number of the style of each line by its name: it looks the same in all pictures."""
+"""The numbers of styles, by the names of lines: a line looks the same in all pictures."""
 MARKS = 12  # markers on a line that has a point each second
 DARK = """@media (prefers-color-scheme: dark) { text { fill: #e6edf3 }
    [style*="fill: #ffffff"] { fill: #131416 !important }
@@ -62,28 +58,3 @@ def plain(axis: Any) -> None:
     ticker: Any = import_module("matplotlib.ticker")
     axis.set_major_formatter(ticker.StrMethodFormatter("{x:,.10g}"))
     axis.set_minor_formatter(ticker.NullFormatter())
-
-
-def headline(figure: Any, text: str) -> None:
-    figure.suptitle(text, x=0.01, ha="left", fontsize=12, fontweight="bold")
-
-
-@contextmanager
-def saved_figure(
-    folder: Path, name: str, inches: tuple[float, float]
-) -> Generator[tuple[Any, list[Path]]]:
-    """Yield a figure and the files that are written at the end of the block, a PNG and an SVG.
-
-    The folder is made if it is missing. The SVG is light or dark as its page is.
-    """
-    with needed("drawing", "plot", {"matplotlib"}):  # its stubs leave out much, so it is Any
-        matplotlib: Any = import_module("matplotlib")
-        figures: Any = import_module("matplotlib.figure")
-    folder.mkdir(parents=True, exist_ok=True)
-    png, svg = folder / f"{name}.png", folder / f"{name}.svg"
-    with matplotlib.rc_context(SAME):
-        figure = figures.Figure(figsize=inches, layout="constrained")
-        yield figure, [png, svg]
-        figure.savefig(png)
-        figure.savefig(svg, metadata={"Date": None})
-        svg.write_bytes(svg.read_bytes().replace(b"</style>", f" {DARK}</style>".encode()))

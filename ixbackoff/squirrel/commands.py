@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
 from uuid import NAMESPACE_URL, uuid5
@@ -32,20 +31,15 @@ class Resource:
     @property
     def name(self) -> str:
         """The UUID (version 5) of the URL without user name, password and fragment."""
-        return name_of(self.url)
+        parts = urlsplit(self.url)
+        plain = parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="")
+        return str(uuid5(NAMESPACE_URL, plain.geturl()))
 
     def __str__(self) -> str:
         return without_secrets(self.url)
 
     def __repr__(self) -> str:
         return f"Resource({str(self)!r})"
-
-
-@lru_cache(maxsize=1024)
-def name_of(url: str) -> str:
-    parts = urlsplit(url)
-    plain = parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="")
-    return str(uuid5(NAMESPACE_URL, plain.geturl()))
 
 
 class Copy(NamedTuple):

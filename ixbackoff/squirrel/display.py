@@ -50,7 +50,7 @@ class Display:
         from .screens import Screen
 
         screen = Screen(self._overall_text, stays=self._overall is not None)
-        return screen if screen.is_terminal else None
+        return screen if screen.console.is_terminal else None
 
     def _overall_text(self) -> str:
         return "" if self._overall is None else self._overall(self._arrived)
@@ -101,7 +101,7 @@ class Display:
             if self._screen is None:
                 self.say(text)
             else:
-                self._screen.begin()
+                self._screen.start()
 
     def say(self, text: str) -> None:
         with self._safely():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable
-from threading import Condition, Event, Lock, Thread
+from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Generic, TypeVar
+from weakref import WeakValueDictionary
 
 from .._running.aborting import ABORT, Abort
 
@@ -40,8 +40,8 @@ class Jobs(Generic[T, A]):
         self._stop, self._ending = stop, ending
         self.read = 0  # the number of items that threads have read
         self._reading = Lock()
-        self._changed = Condition()
-        self._turns: dict[str, deque[object]] = {}
+        self._lock = Lock()
+        self._turns: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         self._aborts: set[Abort] = set()
         self._running = 0
         self._over = Event()
@@ -65,9 +65,8 @@ class Jobs(Generic[T, A]):
 
     def _end(self, threads: list[Thread]) -> None:
         self._stop.set()
-        with self._changed:
+        with self._lock:
             aborts = list(self._aborts)
-            self._changed.notify_all()
         for abort in aborts:
             abort.request()
         end = monotonic() + self._ending
@@ -83,43 +82,35 @@ class Jobs(Generic[T, A]):
             self._failure = self._failure or failure
             self._over.set()
         finally:
-            with self._changed:
+            with self._lock:
                 self._running -= 1
                 if not self._running:
                     self._over.set()
 
     def _next(self) -> bool:
         """Work on the next item; return `False` if no item is left, or `stop` is set."""
-        turn, abort = object(), Abort()
-        with self._reading:  # not `_changed`: reading the next item from a pipe may take long
+        abort = Abort()
+        with self._reading:  # not `_lock`: reading the next item from a pipe may take long
             if self._stop.is_set():
                 return False
             try:
                 number, item = next(self._items)
             except StopIteration:
                 return False
-            with self._changed:
-                self.read += 1
-                name = self._name(item)
-                turns = self._turns.setdefault(name, deque())
-                turns.append(turn)
-        with self._changed:
-            while turns[0] is not turn and not self._stop.is_set():
-                self._changed.wait()
-            self._aborts.add(abort)
-        ABORT.set(abort)
-        try:
-            if self._stop.is_set():
-                return False
-            answer = self._work(item)
-        finally:
-            ABORT.set(None)
-            with self._changed:
-                self._aborts.discard(abort)
-                turns.remove(turn)
-                if not turns:
-                    self._turns.pop(name, None)
-                self._changed.notify_all()
-        with self._changed:
+            self.read += 1
+            turn = self._turns.setdefault(self._name(item), Lock())
+        with turn:
+            with self._lock:
+                self._aborts.add(abort)
+            ABORT.set(abort)
+            try:
+                if self._stop.is_set():
+                    return False
+                answer = self._work(item)
+            finally:
+                ABORT.set(None)
+                with self._lock:
+                    self._aborts.discard(abort)
+        with self._lock:
             self._take(number, answer)
         return True

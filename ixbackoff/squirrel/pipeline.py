@@ -31,7 +31,7 @@ Row: TypeAlias = GetETag | ListObjects | Look | Fetch | Claim | Upload | Swap | 
 
 
 class Places(NamedTuple):
-    """The store of a resource, its name in the index (without secrets), and a folder for files."""
+    """A store, the name of the store in the index (without secrets), and a folder for files."""
 
     store: str
     place: str
@@ -79,7 +79,7 @@ def keep(resource: Resource, places: Places) -> Do[Row, Kept]:
 
 @attempt
 def cleared(strays: list[str], claims: tuple[str, ...], places: Places) -> Do[Clearing, None]:
-    """Remove objects that are not the current copy, by keys without a claim and claimed keys.
+    """Remove objects other than the current copy: `strays`, without a claim, and `claims`.
 
     A squirrel that still uses a claimed key retries with a new one.
     """

@@ -26,56 +26,47 @@ BAR, NUMBERS, PERCENT = 20, 28, 5
 WIDE = BAR + NUMBERS + 20  # the columns of a terminal with room for a name beside bar and numbers
 
 
-class Screen:
+class Screen(Progress):
     """The terminal of standard error; callers use it in one thread at a time.
 
-    The line for all downloads is the text of `overall`; with `stays` it outlasts the last bar.
+    The line for all downloads is the text of `overall`; with `stays` it outlasts the last bar. The
+    columns fit the terminal.
     """
 
     def __init__(self, overall: Callable[[], str], stays: bool) -> None:
-        self._console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-        # a redirected standard output must not appear on the terminal
-        self._progress = Bars(self._console, overall, sys.stdout.isatty())
+        terminal = Console(stderr=True, highlight=False, markup=False, emoji=False)
+        self._terminal = terminal  # `console` needs the base class, which calls `get_renderables`
+        self._overall = overall
         self._stays = stays
         self._bars: dict[str, TaskID] = {}
-        self.is_terminal = self._console.is_terminal
-
-    def begin(self) -> None:
-        """Show the line for all downloads; `close` has to follow."""
-        self._progress.start()
+        bar = BarColumn(BAR)
+        self._wide = Name(terminal, BAR + NUMBERS), bar, DownloadColumn(), TransferSpeedColumn()
+        self._narrow = Name(terminal, PERCENT), TaskProgressColumn()
+        # a redirected standard output must not appear on the terminal
+        redirects = sys.stdout.isatty()
+        super().__init__(console=terminal, transient=True, redirect_stdout=redirects)
 
     def show(self, name: str, done: int, total: int | None) -> None:
         if name not in self._bars:
-            self._progress.start()
-            self._bars[name] = self._progress.add_task(plain(name), total=total)
-        self._progress.update(self._bars[name], completed=done, total=total)
+            self.start()
+            self._bars[name] = self.add_task(plain(name), total=total)
+        self.update(self._bars[name], completed=done, total=total)
 
     def remove(self, name: str) -> None:
         """Remove the bar of a download, if it has one."""
         if (bar := self._bars.pop(name, None)) is not None:
-            self._progress.refresh()
-            self._progress.remove_task(bar)
+            self.refresh()
+            self.remove_task(bar)
             if not self._bars and not self._stays:
-                self._progress.stop()
+                self.stop()
 
     def close(self) -> None:
         """Remove all bars and the line."""
-        if self._progress.live.is_started:
-            self._progress.stop()
+        if self.live.is_started:
+            self.stop()
 
     def say(self, text: str) -> None:
-        self._console.print(Text(text), soft_wrap=True)
-
-
-class Bars(Progress):
-    """A progress display of rich that fits the terminal; with `redirects`, output is above it."""
-
-    def __init__(self, console: Console, overall: Callable[[], str], redirects: bool) -> None:
-        self._terminal, self._overall = console, overall
-        bar = BarColumn(BAR)
-        self._wide = Name(console, BAR + NUMBERS), bar, DownloadColumn(), TransferSpeedColumn()
-        self._narrow = Name(console, PERCENT), TaskProgressColumn()
-        super().__init__(console=console, transient=True, redirect_stdout=redirects)
+        self.console.print(Text(text), soft_wrap=True)
 
     def get_renderables(self) -> Iterable[RenderableType]:
         """Yield the bars that fit, and the line for all downloads."""

@@ -38,10 +38,6 @@ class Storage:
     endpoint: str = ""  # the URL of an S3 service other than AWS, or an empty text
 
     @property
-    def in_folder(self) -> bool:
-        return self.store.startswith("file:")
-
-    @property
     def name(self) -> str:
         """The name of the store in the index, with the endpoint, if there is one."""
         name = without_secrets(self.store)
@@ -98,7 +94,7 @@ def with_open_store(storage: Storage, endpoint: str | None) -> Storage:
 def store_checked(storage: Storage) -> Generator[None]:
     """Open the store before the block, so that an unusable store is reported first."""
     parts = urlsplit(storage.store)
-    with made(Path(unquote(parts.path))) if storage.in_folder else nullcontext():
+    with made(Path(unquote(parts.path))) if parts.scheme == "file" else nullcontext():
         if file_of(f"{storage.store}/key", storage.stores) is None:
             store_of(f"{storage.store}/key", storage.stores)
         yield

@@ -33,10 +33,6 @@ class SummaryLine(NamedTuple):
     size: int = 0
 
     @property
-    def hit(self) -> bool:
-        return self.result == HIT
-
-    @property
     def kept(self) -> bool:
         return bool(self.key)
 
@@ -60,7 +56,7 @@ class Summary:
             if self.stop.is_set():
                 return
             self.failed += 1
-        elif line.hit:
+        elif line.result == HIT:
             self.hits += 1
         else:
             self.copied += 1
@@ -88,10 +84,6 @@ class Summary:
         return f"{done}{failed}, {amount(arrived)}, {amount(rate)}/s"
 
     @property
-    def lines(self) -> list[SummaryLine]:
-        return [self._lines[number] for number in sorted(self._lines)]
-
-    @property
     def well(self) -> bool:
         return not self.failed
 
@@ -100,7 +92,7 @@ class Summary:
         if not self.copied + self.hits + self.failed:
             return
         if self.table:
-            show(self.lines)
+            show([line for _, line in sorted(self._lines.items())])
         seconds = monotonic() - self.begun
         rate = amount(self.size / max(seconds, 1e-9))
         print(

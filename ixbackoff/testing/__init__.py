@@ -1,7 +1,7 @@
 """Programs in tests: scripted answers, virtual time, and a trace of the performed commands."""
 
 from .._running.traces import Performed
-from .._words.arguments import explain_arguments
+from .._words.wrong_arguments import explain_arguments
 from .scripts import Answers, Unscripted, always, answers, by_command, computed, takes
 from .switches import NoWaits, SingleTry, no_waits, single_try
 from .virtual import Virtual, VirtualAsync, waited

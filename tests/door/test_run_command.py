@@ -429,12 +429,12 @@ def test_what_it_writes_is_seen_at_once_and_it_reads_our_input() -> None:
 BESIDE_A_THREAD = """
 import os, threading, time
 from ixbackoff._door import children
-class Late(children.Watch):
-    def next_signal(self):
-        os.waitid(os.P_PID, self.child, os.WEXITED | os.WNOWAIT)
-        time.sleep(0.2)
-        return super().next_signal()
-children.Watch = Late
+next_signal = children.next_signal
+def late(watched):
+    os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+    time.sleep(0.2)
+    return next_signal(watched)
+children.next_signal = late
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 print(children.performed(("sh", "-c", "sleep 0.2; exit 3"), None).status)
 """

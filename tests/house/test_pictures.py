@@ -84,6 +84,10 @@ AXES = {
     "quota": {"time, s", "requests per second"},
     "recovery": {"length of the outage, s", "noticed after, in lengths of the outage"},
     "remedies": {"time, s", "requests at once"},
+    "services": {
+        *("time, s", "requests per second at the database"),
+        "runs that succeed, by the second of their start",
+    },
     "submissions": {"submitters", "jobs that were taken, in all", "descriptors in use"},
     "throttles": {"load, times the capacity", "time, s", "runs that succeed per second"},
     "waits-linear": {"try", "length of the wait after it, s"},

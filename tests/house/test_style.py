@@ -72,7 +72,7 @@ FLOORS = (
     ("_functions",),
     ("_argument_parser",),
     ("__init__",),
-    ("known", "clients", "live", "observing", "testing", "plotting", "durable"),
+    ("known", "clients", "live", "observing", "testing", "plotting", "durable", "middleware"),
     ("fleet", "squirrel"),
     ("_door",),
     ("__main__",),
@@ -82,7 +82,7 @@ FLOORS = (
 EXAMPLES = "fleet.experiments."
 """The modules that import the public package by its name, as programs of its users do."""
 
-BESIDE: set[tuple[str, str]] = {("live", "known"), ("testing", "durable")}
+BESIDE: set[tuple[str, str]] = {("live", "known"), ("clients", "known"), ("testing", "durable")}
 """Pairs of rooms on one floor, of which the first imports the second."""
 
 

@@ -23,7 +23,7 @@ from ixbackoff import (
     backoff,
     plan,
 )
-from ixbackoff._words.arguments import INSTEAD, RETRIES, TRIES
+from ixbackoff._words.wrong_arguments import INSTEAD, RETRIES, TRIES
 from ixbackoff.testing import Virtual, always, answers
 
 from ..support.ways.programs import Ask

@@ -59,10 +59,12 @@ def test_no_link_inside_is_dead(site: Path) -> None:
 MODULES = {
     "ixbackoff": (),
     "ixbackoff.clients": (),
+    "ixbackoff.clients.marks": ("httpx", "requests", "aiohttp", "grpc"),
     "ixbackoff.durable": (),
     "ixbackoff.fleet": (),
     "ixbackoff.known": (),
     "ixbackoff.live": (),
+    "ixbackoff.middleware": (),
     "ixbackoff.observing": (),
     "ixbackoff.plotting": (),
     "ixbackoff.schedules.polling": ("OperationFailed", "succeeded"),

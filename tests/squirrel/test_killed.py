@@ -14,7 +14,7 @@ import pytest
 
 from ixbackoff.live.resumed_downloads import OVERLAP
 from ixbackoff.squirrel import keep_all
-from ixbackoff.squirrel.commands import Resource, name_of
+from ixbackoff.squirrel.commands import Resource
 from ixbackoff.squirrel.fetching import FOLDER, fetching_folder, open_file
 from ixbackoff.testing.web import Document, Origin, Slow, Status, Truncated
 
@@ -149,10 +149,10 @@ def test_four_interrupts_leave_no_part_without_its_note(etag: str | None, tmp_pa
 
 WORKING = """
 import sys
-from ixbackoff.squirrel.commands import name_of
+from ixbackoff.squirrel.commands import Resource
 from ixbackoff.squirrel.fetching import open_file
 url = "http://localhost/nuts"
-files = [open_file(sys.argv[1], name_of(url)) for _ in range(2)]
+files = [open_file(sys.argv[1], Resource(url).name) for _ in range(2)]
 for file in files:
     print(file.part.part, flush=True)
 sys.stdin.read()
@@ -170,7 +170,7 @@ def test_squirrels_leave_each_other_in_peace_and_clear_up_after_the_dead(tmp_pat
         assert process.stdout is not None
         lasting, private = (Path(process.stdout.readline().strip()) for _ in range(2))
         with fetching_folder(tmp_path):
-            ours = open_file(str(folder), name_of("http://localhost/nuts"))
+            ours = open_file(str(folder), Resource("http://localhost/nuts").name)
             assert not ours.resumable
             os.utime(lasting, (0, 0))
             with fetching_folder(tmp_path):

@@ -184,6 +184,12 @@ def test_two_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     assert {"here:x", "there:x"} <= {*words(tmp_path / "waits-linear.svg")}
 
 
+def test_equal_waits_need_no_name(tmp_path: Path) -> None:
+    done = command(tmp_path, "0.5s", "2m")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {"0.5s", "2m"} <= {*words(tmp_path / "waits-linear.svg")}
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -196,7 +202,7 @@ def test_two_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
             "'a/b' is not a name for a file: give a name, and the folder with --folder",
         ),
         (["ixbackoff.schedules.published:post_red"], "the module has no post_red"),
-        (["ixbackoff.schedules.published:thain"], "is not a schedule but <function thain"),
+        (["ixbackoff.schedules.published:thain"], "is not a schedule, but <function thain"),
         (["--waits", "0"], "0: give a whole number, 1 to 1000"),
         (["--waits", "9999"], "9999: give a whole number, 1 to 1000"),
         (["--seed", "x"], "x: give a whole number, 0 or more"),

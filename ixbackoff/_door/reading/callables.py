@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .explanation import Explanation
-from .printed import described, is_function, with_names
+from .printed import described, is_function, parts, split, with_names
 from .wordings import Parsed
 
 PASS_ON = ("call", "call_async", "program", "program_async")
@@ -86,12 +86,10 @@ def taken(text: str) -> str:
     >>> taken("Callable[[str], bool]"), taken("(str, /) -> bool"), taken("int")
     ('str', 'str', '')
     """
-    level = 0
-    begin = len("Callable[[") if text.startswith("Callable[[") else 1
-    if begin == 1 and not text.startswith("("):
+    if text.startswith("Callable[["):
+        text = split(text).inner[0]
+    elif text.startswith("("):
+        text = parts(text, "-")[0]
+    else:
         return ""
-    for place in range(begin, len(text)):
-        if not level and text[place] in ",])":
-            return text[begin:place].strip()
-        level += (text[place] in "[(") - (text[place] in "])")
-    return ""
+    return parts(text[1:-1], ",")[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..amounts import counted
 from .explanation import Explanation
-from .methods import RETRIES
 from .printed import (
     UNKNOWN,
     answer,
@@ -16,7 +15,7 @@ from .printed import (
     split,
     with_names,
 )
-from .wordings import Parsed
+from .wordings import RETRIES, Parsed
 
 EFFECT = ("CommandOrAttempt", "Alone", "Effect")
 CONTEXT = ("", "__enter__", "__aenter__", "__exit__", "__aexit__")
@@ -94,35 +93,29 @@ def neither(parsed: Parsed, given: str, wanted: str) -> Explanation:
     step = f".{parsed.method}(...)" if parsed.method else "this step"
     if parsed.method in ("do", "call", "all_of", "first_of") and parsed.owner != "Program":
         step = f"{parsed.method}(...)"
-    takes = f"{step} performs a command or an attempt"
-    if is_function(given):
-        return Explanation(
-            "not-a-command",
-            f"{takes}, but this is a function.",
-            "Write call(function, ...), call_async(function, ...) for a coroutine "
-            "function, or @attempt above a generator function.",
-        )
-    kind = given.removeprefix("type[").removeprefix("<class '")
-    if kind != given:
-        return Explanation(
-            "not-a-command",
-            f"{takes}, but this is a class.",
-            f"Make an instance: {kind.rstrip(']>').rstrip(chr(39))}(...).",
-        )
     row = split(wanted).inner
-    if row and given in members(row[0]) and row[-1] not in UNKNOWN:
+    kind = given.removeprefix("type[").removeprefix("<class '")
+    this = described(given)
+    fix = "Give a command such as Download(url, path), do(...), or a call of an @attempt function."
+    if is_function(given):
+        this = "a function"
+        fix = (
+            "Write call(function, ...), call_async(function, ...) for a coroutine function, or "
+            "@attempt above a generator function."
+        )
+    elif kind != given:
+        this = "a class"
+        fix = f"Make an instance: {kind.rstrip(']>').rstrip(chr(39))}(...)."
+    elif row and given in members(row[0]) and row[-1] not in UNKNOWN:
         return Explanation(
             "another-value",
             f"The value of {given} is not {with_names(row[-1])}, the type that is declared here.",
             "Declare its value, or change it with do(...).map(...).",
         )
-    if row and known(row[0]) and given not in members(row[0]):
+    elif row and known(row[0]) and given not in members(row[0]):
         return not_among(given, members(row[0]), waits=parsed.method in RETRIES)
-    return Explanation(
-        "not-a-command",
-        f"{takes}, but this is {described(given)}.",
-        "Give a command such as Download(url, path), do(...), or a call of an @attempt function.",
-    )
+    said = f"{step} performs a command or an attempt, but this is {this}."
+    return Explanation("not-a-command", said, fix)
 
 
 def not_among(given: str, declared: list[str], waits: bool) -> Explanation:

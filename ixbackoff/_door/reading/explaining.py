@@ -12,7 +12,6 @@ from . import (
     joints,
     ladders,
     missing_handlers,
-    not_a_rung,
     wrong_options,
 )
 from .explanation import Explanation
@@ -33,10 +32,10 @@ EXPLAIN: tuple[Callable[[Parsed], Explanation | None], ...] = (
     effects.yielded,
     effects.another_row,
     effects.missing_step,
-    not_a_rung.unknown_rung,
+    ladders.unknown_rung,
     missing_handlers.workflow,
     joints.bound,
-    not_a_rung.not_a_rung,
+    ladders.not_a_rung,
     declared_types.another_program,
     declared_types.another_rung,
     declared_types.not_a_type,

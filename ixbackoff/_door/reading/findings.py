@@ -15,11 +15,10 @@ from .explaining import explanations
 from .explanation import Explanation
 from .issued_commands import makes_a_program, run_with_joined_handlers, type_with_its_row
 from .ladders import no_wait_left, open_program
-from .methods import DOWN, RUNS
 from .missing_handlers import joined
 from .printed import answer, is_program
 from .sources import Place, Source
-from .wordings import Parsed, parse
+from .wordings import DOWN, RUNS, Parsed, parse
 from .wrong_calls import wrong_argument, wrong_attribute
 
 UNMISTAKABLE = re.compile(
@@ -126,7 +125,7 @@ def uncalled(error: Error, source: Source) -> Explanation | None:
 
 def is_a_consequence(error: Error, source: Source) -> bool:
     """Return whether an error only follows from a `@backoff` without a rung."""
-    calls = {name for _, name in source.calls(error.line)} & source.decorated_without_a_rung
+    calls = {name for _, name in source.calls[error.line]} & source.decorated_without_a_rung
     return bool(calls) and any(
         one.kind in CALL_ERRORS and one.method in ("", "__call__") for one in parse(error.message)
     )
@@ -149,15 +148,15 @@ def completed(
     if explanation.code == "no-wait-left":
         step = source.only_step(error.line, DOWN, at_n0=True)
         if step is not None:
-            name = re.match(r"\w+", source.line(step[1].line)[step[1].column - 1 :])
-            by_steps = source.goes_down_by_steps(step[1])
-            return no_wait_left(name[0] if name else method, step[0], by_steps), step[1]
+            by_steps = source.goes_down_by_steps(step[1].value)
+            place = source.place_of_name(step[1])
+            return no_wait_left(step[1].attr, step[0], by_steps), place
         if source.in_a_loop(error.line):
             return no_wait_left(method, None, in_a_loop=True), None
     if explanation.code == "open-program":
         step = source.only_step(error.line, RUNS, at_n0=False)
         if step is not None:
-            return open_program(step[0]), step[1]
+            return open_program(step[0]), source.place_of_name(step[1])
     if explanation.code == "no-handler":
         wanted = run_with_joined_handlers(source, error.line)
         named = (joined(one, wanted) for one in parse(error.message) if wanted)

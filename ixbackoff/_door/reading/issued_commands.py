@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from .methods import RUNS
 from .printed import members, split, with_names
 from .sources import Source, lines_of
+from .wordings import RUNS
 
 WAITS = ("backoff", "wait")
 REPEATED = ("retry", "resume")
@@ -21,7 +21,7 @@ def run_with_joined_handlers(source: Source, line: int) -> list[str] | None:
     """List the commands of the only program on a line that is run with `a | b`."""
     found = [
         node.func.value
-        for node, name in source.calls(line)
+        for node, name in source.calls[line]
         if name in RUNS and isinstance(node.func, ast.Attribute)
         if node.args and isinstance(node.args[0], ast.BinOp)
     ]

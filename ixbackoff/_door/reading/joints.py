@@ -133,18 +133,12 @@ def bound(parsed: Parsed) -> Explanation | None:
         return None
     method = parsed.method or "bind"
     then = "then" if method == "bind" else "or_else"
+    takes = f".{method}(...) takes a function that makes a program, but this"
     if parsed.kind == "argument" and not is_function(parsed.got):
-        return Explanation(
-            "not-a-program",
-            f".{method}(...) takes a function that makes a program, but this is "
-            f"{described(parsed.got)}.",
-            f"Write .{method}(lambda _: ...); or join a program with >> or |.",
-        )
+        fix = f"Write .{method}(lambda _: ...); or join a program with >> or |."
+        return Explanation("not-a-program", f"{takes} is {described(parsed.got)}.", fix)
     if not is_program(got):
-        return Explanation(
-            "not-a-program",
-            f".{method}(...) takes a function that makes a program, but this one returns {got}.",
-            f"Write .{then}(...) for a command or an attempt, or start a program with at(...).",
-        )
+        fix = f"Write .{then}(...) for a command or an attempt, or start a program with at(...)."
+        return Explanation("not-a-program", f"{takes} one returns {got}.", fix)
     said = "The program is at {ends} here, but that of the function starts at {starts}."
     return elsewhere(got, wanted, said, "the function")

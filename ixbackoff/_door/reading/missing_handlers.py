@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from .callables import taken
 from .explanation import Explanation
-from .methods import RUNS
 from .printed import UNKNOWN, answer, described, is_function, members, parts, split, with_names
-from .wordings import Parsed
+from .wordings import RUNS, Parsed
 
 INTERPRETERS = ("Interpreter", "AsyncInterpreter")
 ANSWERED = "Command", "Call", "CallAsync"
@@ -113,18 +112,13 @@ def handler(parsed: Parsed) -> Explanation | None:
             "This handler is a coroutine function, but handled_by awaits nothing.",
             "Write .awaited_by(...), and run with `await program.run_async(interpreter)`.",
         )
-    if got != gives and gives not in UNKNOWN:
-        return Explanation(
-            "wrong-answer",
-            f"The command promises {promised(gives)}, but this handler returns {promised(got)}.",
-            f"Return {promised(gives)}, or let the class of the command promise another type.",
-        )
-    if gives in UNKNOWN and got != gives:
-        return Explanation(
-            "wrong-answer",
-            f"The command has no answer, but this handler returns {got}.",
-            "Raise an exception in the handler, and annotate it with -> Never.",
-        )
+    if got != gives:
+        said = f"The command promises {promised(gives)}, but this handler returns {promised(got)}."
+        fix = f"Return {promised(gives)}, or let the class of the command promise another type."
+        if gives in UNKNOWN:
+            said = f"The command has no answer, but this handler returns {got}."
+            fix = "Raise an exception in the handler, and annotate it with -> Never."
+        return Explanation("wrong-answer", said, fix)
     return Explanation(
         "not-a-handler",
         f"A handler takes one argument, the command{takes and f' {takes}'}.",

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ... import __all__ as public_names
-from .methods import DOWN, STAYS, TO_N0
 from .printed import Span
+from .wordings import DOWN, STAYS, TO_N0
 
 
 class Place(NamedTuple):
@@ -51,11 +51,11 @@ class Source:
         return list(ast.walk(self.tree))
 
     @cached_property
-    def calls_by_line(self) -> dict[int, list[tuple[ast.Call, str]]]:
+    def calls(self) -> dict[int, list[tuple[ast.Call, str]]]:
         """All calls with their names, by each of their lines; `@a.b` is found as `a.b()`."""
         found: dict[int, list[tuple[ast.Call, str]]] = defaultdict(list)
         decorators = [
-            ast.copy_location(ast.Call(one, [one], []), one)
+            ast.copy_location(ast.Call(one, [ast.copy_location(ast.Name(node.name), one)], []), one)
             for node in self.nodes
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             for one in node.decorator_list
@@ -76,7 +76,7 @@ class Source:
 
     @cached_property
     def assigned(self) -> dict[str, ast.expr | None]:
-        """The value of each name; `None` for a name that is set more than once."""
+        """The value of each name; `None` for one that is set more than once, or is a parameter."""
         found: dict[str, ast.expr | None] = {}
         for node in self.nodes:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -115,9 +115,6 @@ class Source:
                 return None
             span = here if step or span is None else span
         return span
-
-    def calls(self, line: int) -> list[tuple[ast.Call, str]]:
-        return self.calls_by_line.get(line, [])
 
     @cached_property
     def ours(self) -> set[str]:
@@ -170,7 +167,7 @@ class Source:
         """Return the name before the only call of an attribute on a line; "" if there is none."""
         found = [
             node.func.value.id
-            for node, name in self.calls(line)
+            for node, name in self.calls[line]
             if name == attribute and isinstance(node.func, ast.Attribute)
             if isinstance(node.func.value, ast.Name)
         ]
@@ -192,13 +189,13 @@ class Source:
         """Return whether a call of `name` on a line begins with a name from ixbackoff."""
         if name in self.ours and re.search(rf"@{name}\b", self.line(line)):
             return True
-        calls = [node for node, called in self.calls(line) if called == name]
+        calls = [node for node, called in self.calls[line] if called == name]
         return any(self.root(node.func) in self.ours for node in calls)
 
     def called(self, place: Place) -> str:
-        """Return the name of the innermost call around a place; "" if there is none."""
+        """Return the name of the innermost call around a place, else of one that begins there."""
         name, size = "", len(self.text) + 1
-        for node, called in self.calls(place.line):
+        for node, called in self.calls[place.line]:
             begin = self.place(node.func.end_lineno or 0, node.func.end_col_offset or 0)
             end = self.place(node.end_lineno or 0, node.end_col_offset or 0)
             width = (end.line - begin.line) * 1000 + end.column - begin.column
@@ -212,32 +209,26 @@ class Source:
             place = Place(place.line, place.column + 1)
         found = [
             (node.end_lineno or 0, node.end_col_offset or 0, called)
-            for node, called in self.calls(place.line)
+            for node, called in self.calls[place.line]
             if self.place(node.lineno, node.col_offset) == place
         ]
         return max(found)[2] if found else ""
 
     def only_step(
         self, line: int, names: tuple[str, ...], at_n0: bool
-    ) -> tuple[Span, Place] | None:
-        """Return the rungs before the only matching step on a line, and the place of the step."""
+    ) -> tuple[Span, ast.Attribute] | None:
+        """Return the rungs before the only matching step on a line, and the step."""
         found = [
-            (span, self.place_of_name(node.func))
-            for node, name in self.calls(line)
+            (span, node.func)
+            for node, name in self.calls[line]
             if name in names and isinstance(node.func, ast.Attribute)
             if (span := self.span_of(node.func.value)) and (span.end == 0) == at_n0
         ]
         return found[0] if len(found) == 1 else None
 
-    def goes_down_by_steps(self, place: Place) -> bool:
-        """Return whether the program before a step goes down rung by rung, without a retry."""
-        before = [
-            node
-            for node, _ in self.calls(place.line)
-            if isinstance(node.func, ast.Attribute) and self.place_of_name(node.func) == place
-        ]
-        steps = {step for node in before for step, _ in self.steps(node)}
-        return steps.isdisjoint(TO_N0)
+    def goes_down_by_steps(self, program: ast.expr) -> bool:
+        """Return whether a program goes down rung by rung, without a retry."""
+        return {step for step, _ in self.steps(program)}.isdisjoint(TO_N0)
 
     def in_a_loop(self, line: int) -> bool:
         return any(
@@ -251,7 +242,7 @@ class Source:
 
     def place_of_argument(self, line: int, method: str, argument: str, number: int) -> Place | None:
         """Return the place of an argument of the only call of `method` on a line."""
-        found = [node for node, name in self.calls(line) if name == method]
+        found = [node for node, name in self.calls[line] if name == method]
         if len(found) != 1:
             return None
         keywords = [one.value for one in found[0].keywords if one.arg == argument]

@@ -11,8 +11,8 @@ from inspect import signature
 from types import FunctionType
 from typing import Any
 
-from ..._words.arguments import documented, example, mistake, shown_name
 from ..._words.attributes import STEPS, without
+from ..._words.wrong_arguments import documented, example, mistake, shown_name
 from .checker_output import Error
 from .explanation import Explanation
 from .printed import described, split
@@ -110,18 +110,11 @@ def sentence(fix: str) -> str:
 
 def called(line: int, source: Source) -> Iterator[tuple[Any, ast.Call]]:
     """Yield the public functions that are called, or decorate, on a line."""
-    for call, name in source.calls(line):
+    for call, name in source.calls[line]:
         if isinstance(call.func, ast.Name):
             yield from ((one, call) for one in public(name, source))
         elif isinstance(call.func, ast.Attribute) and source.root(call.func) in source.ours:
             yield from ((one, call) for one in methods(name, source.root(call.func)))
-    for node in source.nodes:
-        if isinstance(node, ast.FunctionDef):
-            for above in node.decorator_list:
-                if isinstance(above, ast.Name) and line in (above.lineno, node.lineno):
-                    function = ast.copy_location(ast.Constant(node.name), above)
-                    made = ast.Call(above, [function], [])
-                    yield from ((one, made) for one in public(above.id, source))
 
 
 def given(node: ast.Call) -> tuple[list[Any], dict[str, Any]]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from .explanation import Explanation
-from .methods import RETRIES, RUNS
 from .printed import described, split, with_names
-from .wordings import Parsed
+from .wordings import RETRIES, RUNS, Parsed
 
 TAKES_OPTIONS = {
     *(*RETRIES, *RUNS, "or_else", "or_bind", "backoff", "replace", "first_of", "plan", "simulate"),

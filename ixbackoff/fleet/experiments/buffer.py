@@ -7,6 +7,7 @@ How much is consumed, and how often a write finds the disk full. Producers retry
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 from ixbackoff import Do, NotReady, attempt
@@ -18,6 +19,7 @@ from ..drawing import Panel, Picture, by_size
 from .ethernet import ClientKind, kinds
 from .experiment import Cells, Experiment, Shown
 
+PRODUCERS = (5, 10, 20, 30, 40, 50)
 THINK = 1.0  # mean seconds between two files of a producer
 
 
@@ -52,14 +54,7 @@ class Buffered(NamedTuple):
 
 
 def buffered(
-    producers: Annotated[Iterable[int], whole(1, 1000), "the number of producers"] = (
-        5,
-        10,
-        20,
-        30,
-        40,
-        50,
-    ),
+    producers: Annotated[Iterable[int], whole(1, 1000), "the number of producers"] = PRODUCERS,
     *,
     seconds: Annotated[float, whole(1, 86_400), "the length of a simulation", "SECONDS"] = 100,
     speed: Annotated[
@@ -75,7 +70,7 @@ def buffered(
 
 def simulated(many: int, kind: str, disk: Disk, seconds: float, seed: int) -> Buffered:
     consumed: list[float] = []
-    shared = disk.consumed_by(consumed.append)
+    shared = replace(disk, consumed=consumed.append)
     services = shared.serves(WriteFile) | shared.serves(FreeSpace)
     outcome = KINDS[kind].simulated(services, many, seconds, seed, THINK)
     collisions = int(outcome.total(lambda second: second.failed))
@@ -98,7 +93,7 @@ def picture(results: Sequence[Buffered]) -> Picture:
         Panel("consumed, MB/s", consumed, x="producers", limits=(0, None)),
         Panel("collisions, in all", collisions, x="producers", scale="symlog"),
     ]
-    headline = "On a full disk, producers that look first hardly collide, and least is lost"
+    headline = "On a full disk, producers that look first hardly collide, and lose least"
     return Picture(headline, [panels])
 
 

@@ -29,7 +29,6 @@ OPEN_FOR = (2.0, 10.0)
 STEADY = 20
 OPENING = 10  # seconds of the outage after which the breakers are open
 
-
 ASKING = at(N6).retry(do(Ask()).limit(LIMIT))
 
 

@@ -21,6 +21,7 @@ from ..._argument_parser import whole
 from ..drawing import Panel, Picture, by_size
 from .experiment import Cells, Experiment, Shown
 
+CLIENTS = (20, 40, 60, 80, 100)
 LONG_ENOUGH = 86_400.0  # seconds: more than any client needs
 BASE, CAP = 0.005, 2.0
 TIMINGS: dict[str, Timing] = {
@@ -47,13 +48,7 @@ def update() -> Do[Read | Write, None]:
 
 
 def contention(
-    clients: Annotated[Iterable[int], whole(1, 1000), "the number of clients"] = (
-        20,
-        40,
-        60,
-        80,
-        100,
-    ),
+    clients: Annotated[Iterable[int], whole(1, 1000), "the number of clients"] = CLIENTS,
     *,
     timings: Mapping[str, Timing] = TIMINGS,
     row: Row | None = None,

@@ -50,23 +50,16 @@ class Shown(NamedTuple):
 class Experiment(NamedTuple, Generic[R]):
     """An experiment: a model, the table of its results, and their picture.
 
-    Attributes:
-        model: runs the experiment. Its annotated parameters are the flags of the command, with the
-            parser of their text, a description and a unit. It has a parameter `seed`, too.
-        row: makes the cells of a result. Results with the same name share a row.
-        picture: makes the picture of the results with one seed.
-        names: the number of columns that name a row.
-        seeds: the default number of seeds.
-        average: how the table and the picture sum up seeds; with `None`, the picture has medians,
-            and there are tables of the least, the median and the greatest numbers.
+    The annotated parameters of the model are the flags of the command, with the parser of their
+    text, a description and a unit. It has a parameter `seed`, too.
     """
 
     model: Callable[..., Sequence[R]]
-    row: Callable[[R], Cells]
-    picture: Callable[[Sequence[R]], Picture]
-    names: int = 1
-    seeds: int = 1
-    average: Average | None = None
+    row: Callable[[R], Cells]  # results with the same name share a row
+    picture: Callable[[Sequence[R]], Picture]  # of the results with one seed
+    names: int = 1  # the number of columns that name a row
+    seeds: int = 1  # the default number of seeds
+    average: Average | None = None  # of seeds; `None`: tables of least, median, greatest
 
     def rows(self, results: Iterable[R]) -> list[Cells]:
         rows: dict[tuple[object, ...], dict[str, object]] = {}
@@ -156,7 +149,7 @@ def shared(make: Callable[[], T], processes: int = 1) -> Callable[[int], T]:
 
 
 def recovery_cells(report: Report) -> Cells:
-    """Return the cells of successful runs per second: before an outage, and in the last quarter."""
+    """Return the cells of successful runs per second: before an outage, and at the end."""
     end, last = int(report.stopped.span[1]), len(report.well)
     rate = report.outcome.rate(lambda second: second.well, end + (last - end) * 3 // 4, last)
     return {

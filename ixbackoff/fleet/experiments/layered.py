@@ -25,7 +25,6 @@ LIMIT = 1.0  # seconds that a layer waits for the next one
 SCHEDULE: Schedule = Exponential(0.1)
 WAITS = 0.3  # the sum of the waits of a run
 
-
 RETRYING = at(N2).retry(do(Ask()).limit(LIMIT))
 """The program of each layer and of the clients."""
 

@@ -19,6 +19,7 @@ from ..drawing import Panel, Picture, by_second, by_size
 from .ethernet import ClientKind, kinds
 from .experiment import Cells, Experiment
 
+SUBMITTERS = (25, 100, 200, 300, 375, 400, 425, 450, 500)
 GIVE_WAY = 1000  # free descriptors below which the Ethernet submitter gives way
 WATCHED = 400
 """The picture shows descriptors over time with this number of submitters, or the next greater."""
@@ -45,17 +46,7 @@ class Submissions(NamedTuple):
 
 
 def submissions(
-    submitters: Annotated[Iterable[int], whole(1, 10_000), "the number of submitters"] = (
-        25,
-        100,
-        200,
-        300,
-        375,
-        400,
-        425,
-        450,
-        500,
-    ),
+    submitters: Annotated[Iterable[int], whole(1, 10_000), "the number of submitters"] = SUBMITTERS,
     *,
     seconds: Annotated[float, whole(1, 86_400), "the length of a simulation", "SECONDS"] = 300,
     scheduler: Scheduler | None = None,

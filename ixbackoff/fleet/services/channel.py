@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, inf
+from math import ceil
 
-from ..._words.checks import finite
+from ..._words.checks import above_zero
 from ..._words.failures import Transient
 from ..event_queue import Events
 from .service import Request, Service, Serving, check_whole
@@ -51,8 +51,7 @@ class Channel(Service):
     slotted: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 < finite(self.frame) < inf:
-            raise ValueError(f"frame={self.frame!r}: give seconds, above 0.")
+        above_zero("frame", self.frame)
 
     def begin(self, events: Events) -> Serving:
         return _Channel(self, events)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..._words.commands import Command
@@ -24,17 +24,11 @@ class WriteFile(Command[None]):
 
 
 class Space(NamedTuple):
-    """The space on a disk.
+    """The space on a disk."""
 
-    Attributes:
-        free: free MB.
-        unfinished: the number of unfinished files.
-        mean: the mean MB of the written files.
-    """
-
-    free: float
-    unfinished: int
-    mean: float
+    free: float  # MB
+    unfinished: int  # the number of unfinished files
+    mean: float  # the mean MB of the written files
 
 
 @dataclass(frozen=True)
@@ -81,10 +75,6 @@ class Disk(Service):
         if not reading:
             return self.speed / writers
         return max(self.speed / (writers + 1), (self.speed - self.reads) / writers)
-
-    def consumed_by(self, consumed: Callable[[float], object]) -> Disk:
-        """Return the same disk with another function `consumed`."""
-        return replace(self, consumed=consumed)
 
     def begin(self, events: Events) -> Serving:
         return _Disk(self, events)

@@ -50,7 +50,7 @@ class _Queue(Serving):
         self.model = model
         self.events = events
         self.waiting: deque[Request] = deque()
-        # The end of work of each request; during an outage, its remaining seconds of work.
+        # The end of work of each request; while workers pause, its remaining seconds of work.
         self.ends: dict[Request, float] = {}
         self.speed = 1.0
 

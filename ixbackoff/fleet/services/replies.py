@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from types import NoneType
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 
 from ..._words.commands import Command, Handler, Handlers, Interpreter, Misuse
 from ...testing.scripts import DelayedAnswer, Unscripted
@@ -45,27 +46,21 @@ class Answering(Service):
 class _Answering(Forwarding):
     def __init__(self, model: Answering, events: Events) -> None:
         super().__init__(model.service.begin(events))
-        self.handlers = model.handlers
-        self.known: dict[type, Handler | None] = {}
+        self.handler_of = cache(partial(nearest_handler, model.handlers))
 
     def ask(self, request: Request) -> None:
-        kind = request.command.__class__
-        if kind not in self.known:
-            self.known[kind] = nearest_handler(self.handlers, kind)
-        handler = self.known[kind]
+        kind: Any = request.command.__class__  # mypy takes a class for unhashable
+        handler = self.handler_of(kind)
         if handler is not None:
             request._sender = _AnswerMaker(handler, request._sender)
         self.behind.ask(request)
 
 
-class _AnswerMaker:
+class _AnswerMaker(NamedTuple):
     """A stand-in for the sender of a request, which makes the answer."""
 
-    __slots__ = ("sender", "handler")
-
-    def __init__(self, handler: Handler, sender: Sender) -> None:
-        self.handler = handler
-        self.sender = sender
+    handler: Handler
+    sender: Sender
 
     def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
         if failure is None:

@@ -11,6 +11,7 @@ from math import ceil, inf, isfinite
 from random import Random
 from typing import Generic, TypeVar
 
+from ..._words.checks import above_zero
 from ..event_queue import Events
 from .service import Request, Service, Serving, check_whole
 
@@ -67,9 +68,7 @@ class SlowingServer(Service):
 
     def __post_init__(self) -> None:
         for name in "base", "tick", "knocks":
-            seconds: float = getattr(self, name)
-            if not (isfinite(seconds) and seconds > 0):
-                raise ValueError(f"{name}={seconds!r}: give seconds, above 0.")
+            above_zero(name, getattr(self, name))
         if not (isfinite(self.factor) and self.factor >= 1):
             raise ValueError(
                 f"factor={self.factor!r}: give 1 or more; more requests do not speed a server up."
@@ -185,16 +184,15 @@ class _SlowingServer(Serving):
         return len(self.sleepers)
 
 
+@dataclass(slots=True, eq=False)
 class Sleeper(Generic[T]):
-    """A request that sleeps; its ticks are counted from its arrival or the end of an outage."""
+    """A request that sleeps."""
 
-    __slots__ = ("anchor", "arrived", "ended", "item", "number")
-
-    def __init__(self, item: T, number: int, arrived: float) -> None:
-        self.item = item
-        self.number = number  # of the requests admitted before it
-        self.arrived = self.anchor = arrived
-        self.ended = False
+    item: T
+    number: int  # of the requests admitted before it
+    arrived: float
+    anchor: float  # its arrival or the end of an outage: its ticks are counted from then on
+    ended: bool = False
 
 
 class Sleepers(Generic[T]):
@@ -223,7 +221,7 @@ class Sleepers(Generic[T]):
 
     def admit(self, item: T, now: float) -> Sleeper[T]:
         """Add a request. Call `ended` first: a new request lengthens the delay of the others."""
-        sleeper = Sleeper(item, self._admitted, now)
+        sleeper = Sleeper(item, self._admitted, now, now)
         heappush(self._waiting, (now, self._admitted, sleeper))
         self._admitted += 1
         self._moved(1)

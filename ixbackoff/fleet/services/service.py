@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, final
 
 from ..._words.commands import Command, Handlers, Interpreter, Misuse
@@ -21,6 +22,7 @@ class Sender(Protocol):
         """Take the result of `request`."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Request:
     """A command that a client has sent to a service.
 
@@ -32,17 +34,12 @@ class Request:
         over: whether the request was answered, has failed or was abandoned.
     """
 
-    __slots__ = ("_sender", "begun", "client", "command", "limit", "over")
-
-    def __init__(
-        self, command: Command[Any], client: int, begun: float, limit: float | None, sender: Sender
-    ) -> None:
-        self.command = command
-        self.client = client
-        self.begun = begun
-        self.limit = limit
-        self.over = False
-        self._sender = sender
+    command: Command[Any]
+    client: int
+    begun: float
+    limit: float | None
+    _sender: Sender
+    over: bool = False
 
     def answer(self, value: Any = None) -> None:
         """Answer the request; do nothing if it is over."""

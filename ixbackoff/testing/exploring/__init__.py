@@ -1,6 +1,6 @@
 """A search through every failure, death and interleaving of programs in a modelled world."""
 
-from ..._words.arguments import explain_arguments
+from ..._words.wrong_arguments import explain_arguments
 from .breaking import may_break
 from .history import Broken, Drawn, End, Explored, History
 from .model import Model

@@ -183,8 +183,8 @@ class Machine:
         self.answered += 1
         if self.answered > LONGEST:
             raise Misuse(
-                f"After {LONGEST:,} commands the history is not over: let the model come to an "
-                f"end with {short(command)}, or give the program fewer rungs."
+                f"After {LONGEST:,} commands the history is not over: let the model end the "
+                f"tries of {short(command)}, or give the program fewer rungs."
             )
         if self.trace is not None:
             self.trace.append(Performed(at, command, answer, failure))
@@ -197,7 +197,7 @@ class Machine:
             strand.receive(answer, failure)
 
     def options(self, apart: bool = False) -> tuple[Option, ...]:
-        """Return the surprises before the current command, which may stand `apart`."""
+        """Return the surprises before the current command; no turns if it shares no cell."""
         scope, command = self.scope, self.current.command
         kind: type = command.__class__
         unhandled = kind is Pick and Pick not in self.handlers

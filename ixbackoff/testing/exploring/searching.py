@@ -113,7 +113,7 @@ class SearchWalk(Walk):
             self.places.append(BranchPoint(step, options, place.check))
 
     def happen(self, machine: Machine, option: Option | None) -> None:
-        """Take a step, and note the cells that it touches; a change has a user of its own."""
+        """Take a step and note its cells; a change or a late command has a user of its own."""
         scope, recorder = self.scope, self.scope.recorder
         if recorder is None:
             machine.happen(option)
@@ -179,7 +179,7 @@ class Search:
         model = (setting.world, setting.interpreter, setting.forgets, *setting.changes.values())
         shared = [*model, *handlers], [setting.always, scope.at_end]
         before = variables(world, *shared)
-        ends = scope.again or not scope.changes  # otherwise no change comes after the last command
+        ends = scope.again or not scope.changes  # whether changes come after the last command, too
         if setting.state is None and scope.merge and len(scope.programs) > 1 and ends:
             scope.recorder = None if WAYS_ROUND & before.keys() else Recorder()
         for times in count():
@@ -226,10 +226,10 @@ class Search:
             walk.run()
         except AssertionError as wrong:
             reason, scope.recorder = reason_of(wrong), None
-            if reason not in self.found:  # in a world that is not recorded
-                made = broken(scope, history, wrong, self.histories)
+            if reason not in self.found:
+                made = broken(scope, history, wrong, self.histories)  # it runs without the recorder
                 self.found[made.reason] = made
-                if made.reason == reason and self.most == 1:  # else other orders may fail otherwise
+                if made.reason == reason and self.most == 1:  # otherwise try all orders
                     scope.recorder = recorder
         finally:
             if walk.machine is not None:

@@ -83,7 +83,7 @@ def fails(failure: Exception = UNAVAILABLE, *, after: float = 0.0) -> Surprise:
 
 
 def lost(failure: Exception = UNAVAILABLE, *, after: float = 0.0) -> Surprise:
-    """Make the surprise that a command is done, but its answer is lost: the program fails.
+    """Make the surprise that a command is done, but its answer is lost: the try fails.
 
     >>> from ixbackoff.testing.exploring import lost
     >>> print(lost(TimeoutError(), after=5))

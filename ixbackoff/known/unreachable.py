@@ -1,6 +1,7 @@
-"""Reasons why a service cannot be reached, now or later.
+"""Reasons why a service cannot be reached, now or later: failures of `socket` and `ssl`.
 
-Some libraries chain the exception of the operating system or of TLS; others have its text only.
+Some libraries chain the exception of the operating system or of TLS; others have its text only. A
+connection that is cut under TLS is transient, like a `ConnectionResetError` without TLS.
 """
 
 from __future__ import annotations
@@ -8,6 +9,10 @@ from __future__ import annotations
 import socket
 import ssl
 
+from .._words.verdicts import Verdict
+from .judging import permanent
+
+CUT_OFF = ssl.SSLEOFError | ssl.SSLZeroReturnError
 UNTRUSTED = "the certificate does not verify"
 UNKNOWN_HOST = "the name of the host is not known"
 
@@ -20,6 +25,11 @@ WORDS = {
     "No address associated with hostname": UNKNOWN_HOST,
     "nodename nor servname provided": UNKNOWN_HOST,
 }
+
+
+def judge(failure: Exception) -> Verdict:
+    later = isinstance(failure, socket.gaierror) and failure.errno == socket.EAI_AGAIN
+    return Verdict(True) if later or isinstance(failure, CUT_OFF) else permanent(failure)
 
 
 def unreachable(failure: BaseException | None) -> str:

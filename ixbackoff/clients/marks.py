@@ -1,0 +1,181 @@
+"""Marks of requests to one's own services: which may be repeated, and how long somebody waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import partial
+from importlib import import_module
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from .._limits.deadlines import time_limit
+from .._limits.nesting import RUNNING, served
+from .._limits.served_requests import ServedRequest, hear_answer
+from .._words.commands import Misuse
+from .._words.extras import needed
+from .._words.headers import is_pushed_back
+from .._words.rungs import ENDLESS
+from .._words.try_header import HEADER, Trying
+from ..known.http_statuses import sent_request
+from .last_answer import MARK, limited
+from .requests_adapter import seconds_of
+
+__tracebackhide__ = True
+
+if TYPE_CHECKING:
+    from aiohttp import ClientHandlerType, ClientMiddlewareType, ClientRequest, ClientResponse
+    from requests import Session
+
+C = TypeVar("C")
+
+
+def trying() -> Trying:
+    """Return the try that this code is part of: of a run, or of the request that it answers."""
+    run, retries, *_ = RUNNING.get()
+    request, left = served(), time_limit()
+    top = getattr(run, "top", 0)
+    if top and getattr(run, "retrying", True):  # a program also has steps that it does not repeat
+        return Trying(retries + 1, None if top == ENDLESS else max(top - retries, 0), left)
+    return (Trying() if request is None else request.trying)._replace(left=left)
+
+
+def marking(hosts: Collection[str], again: bool) -> Callable[..., None]:
+    """Return what sets the header of a request, or removes it: a redirect may have copied it."""
+    if isinstance(hosts, str) or not hosts:
+        raise Misuse(f'hosts={hosts!r}: give the names of hosts, such as {{"orders.internal"}}.')
+    names = {host.lower() for host in hosts}
+
+    def mark(request: Any, patience: object = None) -> None:
+        request.headers.pop(HEADER, None)
+        if urlsplit(str(request.url)).hostname not in names:
+            return
+        said = trying()
+        if isinstance(patience, int | float):
+            said = said.within(patience)
+        if not (again and sent_request(request.method, request.headers).repeatable):
+            said = Trying(left=said.left)
+        if text := str(said):
+            request.headers[HEADER] = text
+
+    return mark
+
+
+def httpx(client: C, hosts: Collection[str], *, again: bool = True) -> C:
+    """Mark the requests of a client of httpx or httpx2 to `hosts`, and return the client.
+
+    A service with a middleware then leaves the retries to the code that sends the request, if that
+    retries, and ends when it stops waiting. An answer of "do not retry" is passed up.
+
+    >>> import httpx
+    >>> from ixbackoff.clients import marks
+    >>> client = marks.httpx(httpx.Client(), {"orders.internal"})
+
+    Args:
+        client: a sync or async client, perhaps with a `transport` that retries.
+        hosts: the exact names of the hosts; no other one is sent a mark.
+        again: false to send only for how long somebody waits.
+
+    Raises:
+        Misuse: `hosts` is empty, or a single `str`.
+    """
+    mark, hooks = marking(hosts, again), getattr(client, "event_hooks", {})
+
+    async def nothing() -> None: ...
+
+    end: Any = nothing if hasattr(client, "aclose") else bool
+
+    def ask(request: Any) -> Any:
+        def each_try() -> None:
+            timeouts: dict[str, object] = request.extensions.get("timeout") or {}
+            mark(request, timeouts.get("read"))
+
+        each_try()
+        request.extensions = {**request.extensions, MARK: each_try}
+        return end()
+
+    def hear(answer: Any) -> Any:
+        hear_answer(answer.status_code, answer.headers)
+        return end()
+
+    hooks["request"].append(ask)
+    hooks["response"].append(hear)
+    return client
+
+
+def requests(session: Session, hosts: Collection[str], *, again: bool = True) -> Session:
+    """Mark the requests of a session of requests, as `marks.httpx` does, and return the session.
+
+    >>> import requests
+    >>> from ixbackoff.clients import marks
+    >>> session = marks.requests(requests.Session(), {"orders.internal"})
+    """
+    mark, send = marking(hosts, again), session.send
+
+    def marked(request: Any, **options: Any) -> Any:  # also called for each redirect
+        each_try = partial(mark, request, seconds_of(options.get("timeout"))[1])
+        each_try()
+        setattr(request, MARK, each_try)
+        answer = send(request, **options)
+        hear_answer(answer.status_code, answer.headers)
+        return answer
+
+    vars(session)["send"] = marked
+    return session
+
+
+def aiohttp(hosts: Collection[str], *, again: bool = True) -> ClientMiddlewareType:
+    """Make a middleware of aiohttp that marks requests, as `marks.httpx` does.
+
+    Give it after a `middleware` that retries: each try has a mark of its own.
+
+    >>> from ixbackoff.clients import marks
+    >>> options = {"middlewares": [marks.aiohttp({"orders.internal"})]}  # of a ClientSession
+    """
+    mark = marking(hosts, again)
+
+    async def send(request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
+        mark(request)
+        answer = await handler(request)
+        hear_answer(answer.status, answer.headers)
+        return answer
+
+    return send
+
+
+def grpc(*, again: bool = True) -> Any:
+    """Make an interceptor of gRPC, sync and `aio`, that marks the calls of a channel to a service.
+
+    It is for calls with one request and one answer, whose timeout says how long somebody waits.
+    Give it after an `interceptor` that retries: each try has a mark of its own.
+
+    >>> import grpc
+    >>> from ixbackoff.clients import marks
+    >>> with grpc.insecure_channel("localhost:50051") as channel:
+    ...     channel = grpc.intercept_channel(channel, marks.grpc())
+    """
+    with needed("marks.grpc", "grpc", {"grpc"}):
+        library: Any = import_module("grpc")
+    kinds: Any = library.UnaryUnaryClientInterceptor, library.aio.UnaryUnaryClientInterceptor
+
+    def intercept(_: Any, continuation: Any, details: Any, request: Any) -> Any:
+        metadata = [pair for pair in details.metadata or () if pair[0] != HEADER]
+        said, around = trying()._replace(left=None), served()
+        if again and said.number is not None:
+            metadata.append((HEADER, str(said)))
+        timeout = limited(details.timeout)
+        call = continuation(details._replace(metadata=tuple(metadata), timeout=timeout), request)
+        if around is not None and isawaitable(call):
+            return heard(call, around)
+        if around is not None:
+            call.add_done_callback(around.hear)
+        return call
+
+    return type("MarkingInterceptor", kinds, {"intercept_unary_unary": intercept})()
+
+
+async def heard(sent: Any, around: ServedRequest) -> Any:
+    call = await sent
+    if is_pushed_back(dict(await call.trailing_metadata() or ())):
+        around.in_vain = True
+    return call
