@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -63,10 +62,8 @@ def main(words: list[str]) -> int:
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         print(f"{given.table} is not a table of rows: {error}.", file=sys.stderr)
         return WRONG
-    gc.disable()  # what is read is kept to the end
     walk = walked(read(given.paths, tests=given.tests), given.table)
     found = walk.all()
-    gc.enable()
     sure = [one for one in found if one.sure and above(one, given.at_most)]
     shown = found if given.all else sure
     if given.output_format == "full":

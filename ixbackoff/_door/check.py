@@ -110,9 +110,7 @@ def explained(
         if known.isdisjoint(near(place(finding.error)))
     ]
     if files:
-        walk = walked(files)
-        walk.code.hinted = [one for one in walk.code.hinted if mentions_ixbackoff(one.path)]
-        own += nested(walk.all())
+        own += nested(walked(files).all(mentions_ixbackoff))
     pieces += own
     text = "".join(FORMATS[form](pieces)).encode(errors="surrogateescape")
     return (

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 SOURCES = ("src", "lib", "backend")  # folders whose name is not a part of a module's name
-HINT = re.compile(rb"retr[yi]|attempt|tries|backoff|sleep|for _\w* in range")
-"""Words of which a module with a layer has at least one, if it imports none of the libraries."""
+LARGEST = 1_000_000  # bytes of source whose trees are kept at a time
 
 
 class Imported(NamedTuple):
@@ -35,6 +33,12 @@ def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
             stack += [*ast.iter_child_nodes(node)][::-1]
 
 
+def name_of(node: ast.expr) -> str:
+    """Return the last part of a name, such as `b` of `a.b`, or of a call of it."""
+    of = node.func if isinstance(node, ast.Call) else node
+    return of.attr if isinstance(of, ast.Attribute) else getattr(of, "id", "")
+
+
 class Scope:
     """A module, class, function or lambda."""
 
@@ -46,6 +50,9 @@ class Scope:
         self.body: list[ast.stmt] = [*inside]
         self.is_class = isinstance(node, ast.ClassDef)
         self.is_method = parent is not None and parent.is_class and not self.is_class
+        self.owner: Scope | None = parent if self.is_method else parent and parent.owner
+        """The class whose instance `self` is."""
+        self.decorators: list[ast.expr] = getattr(node, "decorator_list", [])
         self.names: dict[str, list[Binding]] = {}
         self.inner: dict[ast.AST, Scope] = {}
         self.nodes = [*own(self.body)]
@@ -95,27 +102,26 @@ class Scope:
             if isinstance(node, ast.Assign | ast.AnnAssign):
                 value: Binding = node if isinstance(node, ast.AnnAssign) else node.value
                 for to in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                    if isinstance(to, ast.Attribute) and ast.unparse(to.value) == "self":
+                    if isinstance(to, ast.Attribute) and getattr(to.value, "id", "") == "self":
                         found.setdefault(to.attr, []).append((method, value))
         return found
 
     def decorated(self, *names: str) -> bool:
-        found = getattr(self.node, "decorator_list", [])
-        return any(ast.unparse(one).rpartition(".")[2] in names for one in found)
+        return any(name_of(one) in names for one in self.decorators)
 
-    def functions(self) -> Iterator[Scope]:
-        """Yield the functions in a scope, at any depth."""
-        for scope in self.inner.values():
-            if not scope.is_class and not isinstance(scope.node, ast.Lambda):
-                yield scope
-            yield from scope.functions()
+    def everything(self) -> Iterator[Scope]:
+        """Yield the scope, and those in it at any depth."""
+        yield self
+        for one in self.inner.values():
+            yield from one.everything()
 
 
 class Module:
-    """A file of the code base; it is parsed again at its first use: trees need much memory."""
+    """A file of the code base; it is parsed again after its tree was dropped."""
 
     def __init__(self, path: Path, root: Path) -> None:
         self.path, self.is_package = path, path.stem == "__init__"
+        self.readable = True
         parts = [*path.relative_to(root).parent.parts, path.stem]
         while len(parts) > 1 and parts[0] in SOURCES:
             del parts[0]
@@ -130,37 +136,42 @@ class Module:
         return ".".join([*parts, *filter(None, [name])])
 
     @cached_property
-    def lines(self) -> list[str]:
-        return self.path.read_text(encoding="utf-8", errors="replace").splitlines()
-
-    @cached_property
     def scope(self) -> Scope:
-        return Scope(ast.parse(self.path.read_bytes()), self, None)
+        try:
+            return Scope(ast.parse(self.path.read_bytes()), self, None)
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            self.readable = False
+            return Scope(ast.Module([], []), self, None)
 
 
 class CodeBase:
-    """All modules by their names. `hinted`: those that may have layers."""
+    """All modules by their names."""
 
     def __init__(self, files: Iterable[tuple[Path, Path]], libraries: set[str]) -> None:
         self.libraries = libraries
-        self.modules: dict[str, Module] = {}
-        self.hinted: list[Module] = []
-        self.unreadable: list[Path] = []
+        found = [Module(path, root) for path, root in files]
+        self.modules = {one.name: one for one in found}
         ends: dict[str, list[Module]] = {}
-        hint = re.compile(HINT.pattern + b"|(?:import|from) (?:%s)" % "|".join(libraries).encode())
-        for path, root in files:
-            try:
-                text = path.read_bytes()
-                ast.parse(text)
-            except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-                self.unreadable.append(path)
-                continue
-            module = Module(path, root)
-            self.modules[module.name] = module
-            self.hinted += [module] if hint.search(text) else []
+        for module in found:
             for cut in range(1, module.name.count(".") + 1):
                 ends.setdefault(module.name.split(".", cut)[cut], []).append(module)
-        self.ends = {name: found[0] for name, found in ends.items() if len(found) == 1}
+        self.ends = {name: same[0] for name, same in ends.items() if len(same) == 1}
+
+    def each(self, *known: dict[Any, Any]) -> Iterator[Module]:
+        """Yield all modules; when many have been read, drop their trees, and what is known of them.
+
+        The trees need much memory.
+        """
+        size = 0
+        for module in self.modules.values():
+            yield module
+            size += module.path.stat().st_size
+            if size > LARGEST:
+                size = 0
+                for about in known:
+                    about.clear()
+                for one in self.modules.values():
+                    one.__dict__.pop("scope", None)
 
     def find(self, name: str) -> Module | None:
         """Return a module by its name, or by the end of its name, if only one has that."""

@@ -7,14 +7,16 @@ import builtins
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
-from .code_base import Binding, CodeBase, Imported, Scope
+from .code_base import Binding, CodeBase, Imported, Scope, name_of
 
-MOST, DEEPEST = 6, 8  # values of an expression; expressions in expressions
-LARGEST = 1e6
+MOST, DEEPEST, LONGEST = 6, 40, 50  # values of an expression; expressions in others; items
+MOST_READ = 2_000  # expressions in another one
 COPIES = ("with_options", "replace", "copy", "options")  # methods that return an object like theirs
 SAME = ("int", "float", "max", "min", "uniform", "tuple", "list", "partial")  # as an argument
+DEFAULTS = ("Field", "field", "getenv", "get")  # as an argument, or else as another one
 WRAPPERS = ("Optional", "Union", "Annotated", "Awaitable", "ClassVar", "Final", "Type", "type")
 GENERATORS = ("contextmanager", "asynccontextmanager")
 Env: TypeAlias = "tuple[tuple[str, Values], ...]"
@@ -68,8 +70,6 @@ OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: lambda one, other: one / other,
-    ast.Pow: lambda one, other: one**other,
 }
 
 
@@ -80,9 +80,9 @@ class Context(NamedTuple):
     env: Env = ()
     owner: Made | None = None
 
-
-def frozen(named: dict[str, Values]) -> Env:
-    return tuple((name, named[name]) for name in sorted(named) if named[name])
+    @property
+    def around(self) -> Context:
+        return Context(self.scope.parent or self.scope, self.env, self.owner)
 
 
 def number(values: Iterable[Value]) -> float | None:
@@ -101,57 +101,72 @@ class Reader:
 
     def __init__(self, code: CodeBase) -> None:
         self.code = code
-        self.busy: set[object] = set()
+        self.reaching: set[str] | None = None
+        """The functions and classes with a layer below them; `None`: arguments are left out."""
         self.done: dict[object, Values] = {}
+        self.busy: dict[object, int] = {}
+        self.inside: dict[object, Values] = {}  # cut off where one was met again inside of itself
+        self.cut, self.left = inf, 0
 
-    def values(self, node: ast.expr | None, at: Context, deep: int = 0) -> Values:
-        mark = id(node), at
-        if node is None or deep > DEEPEST or mark in self.busy:
+    def solved(self, mark: object, read: Callable[[], Iterable[Value]]) -> Values:
+        """Return what `read` yields, once; nothing for what is met again inside of itself."""
+        known = self.done.get(mark, self.inside.get(mark))
+        if known is not None:
+            return known
+        place = len(self.busy)
+        self.left = self.left - 1 if place else MOST_READ
+        if mark in self.busy or place > DEEPEST or self.left < 0:
+            self.cut = min(self.cut, self.busy.get(mark, 0))
             return ()
-        if not self.busy and mark in self.done:  # what stands inside another one is cut off at it
-            return self.done[mark]
-        self.busy.add(mark)
-        found = tuple(dict.fromkeys(self.read(node, at, deep + 1)))[:MOST]
-        self.busy.discard(mark)
-        if not self.busy:
-            self.done[mark] = found
+        self.busy[mark] = place
+        found = tuple(dict.fromkeys(read()))
+        del self.busy[mark]
+        if self.cut < place:
+            self.inside[mark] = found
+        else:
+            self.done[mark], self.cut = found, inf
+        if not place:
+            self.inside.clear()
         return found
 
-    def read(self, node: ast.expr, at: Context, deep: int) -> Iterable[Value]:
+    def values(self, node: ast.expr | None, at: Context) -> Values:
+        return self.solved((node, at), lambda: self.read(node, at))[:MOST] if node else ()
+
+    def read(self, node: ast.expr, at: Context) -> Iterable[Value]:
         match node:
             case ast.Constant(value=value):
                 return (Const(value),)
             case ast.Await(value=of) | ast.Starred(value=of) | ast.NamedExpr(value=of):
-                return self.values(of, at, deep)
+                return self.values(of, at)
             case ast.IfExp(body=one, orelse=other):
-                return (*self.values(one, at, deep), *self.values(other, at, deep))
+                return (*self.values(one, at), *self.values(other, at))
             case ast.BoolOp(values=nodes):
-                found = [value for one in nodes for value in self.values(one, at, deep)]
+                found = [value for one in nodes for value in self.values(one, at)]
                 return [one for one in found if one != NOTHING] or found
             case ast.Tuple(elts=nodes) | ast.List(elts=nodes) | ast.Set(elts=nodes):
-                items = tuple(self.values(one, at, deep) for one in nodes)
+                items = tuple(self.values(one, at) for one in nodes[:LONGEST])
                 return (Items(items, (*range(len(items)),)),)
             case ast.Dict(keys=keys, values=nodes):
-                names = tuple(getattr(one, "value", None) for one in keys)
-                return (Items(tuple(self.values(one, at, deep) for one in nodes), names),)
+                names = tuple(getattr(one, "value", None) for one in keys[:LONGEST])
+                return (Items(tuple(self.values(one, at) for one in nodes[:LONGEST]), names),)
             case ast.Lambda() if node in at.scope.inner:
                 return (Closure(at.scope.inner[node], at.env, at.owner),)
             case ast.BinOp(left=left, op=op, right=right):
-                return combined(op, self.values(left, at, deep), self.values(right, at, deep))
+                return combined(op, self.values(left, at), self.values(right, at))
             case ast.Subscript(value=of, slice=ast.Constant(value=key)):
-                known = [one for one in self.values(of, at, deep) if isinstance(one, Items)]
+                known = [one for one in self.values(of, at) if isinstance(one, Items)]
                 pairs = [pair for one in known for pair in zip(one.keys, one.items, strict=False)]
                 return [value for one, values in pairs if one == key for value in values]
             case ast.Name(id=name):
-                return self.named(name, at, deep)
+                return self.named(name, at)
             case ast.Attribute():
-                return self.attribute(node, at, deep)
+                return self.attribute(node, at)
             case ast.Call():
-                return self.result(node, at, deep)
+                return self.result(node, at)
             case _:
                 return ()
 
-    def named(self, name: str, at: Context, deep: int) -> Values:
+    def named(self, name: str, at: Context) -> Values:
         if found := dict(at.env).get(name):
             return found
         if name in ("self", "cls") and at.owner is not None:
@@ -160,152 +175,154 @@ class Reader:
         while scope is not None:
             here = at._replace(scope=scope)
             if name in scope.names and (scope is at.scope or not scope.is_class):
-                return self.bound(scope.names[name], here, deep)
+                return self.bound(scope.names[name], here)
             for parameter, default in scope.parameters:
                 if parameter.arg == name:
-                    around = Context(scope.parent or scope, at.env)
-                    found = self.values(default, around, deep)
+                    around = here.around._replace(owner=None)
+                    found = self.values(default, around)
                     known = found not in ((), (NOTHING,))
-                    return found if known else self.annotated(parameter.annotation, around, deep)
+                    return found if known else self.annotated(parameter.annotation, around)
             scope = scope.parent
         return (External(f"builtins.{name}"),) if hasattr(builtins, name) else ()
 
-    def annotated(self, node: ast.expr | None, at: Context, deep: int) -> Values:
+    def annotated(self, node: ast.expr | None, at: Context) -> Values:
         """Return an instance of each class that an annotation names, by default arguments."""
         match node:
             case ast.Constant(value=str() as text):
                 with suppress(SyntaxError):
-                    return self.annotated(ast.parse(text, mode="eval").body, at, deep)
+                    return self.annotated(ast.parse(text, mode="eval").body, at)
             case ast.BinOp(left=left, right=right):
-                return self.annotated(left, at, deep) + self.annotated(right, at, deep)
+                return self.annotated(left, at) + self.annotated(right, at)
             case ast.Subscript(value=of, slice=inside):
-                wraps = ast.unparse(of).rpartition(".")[2] in WRAPPERS
                 parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
-                nodes = parts if wraps else [of]
-                return tuple(one for part in nodes for one in self.annotated(part, at, deep))
+                nodes = parts if name_of(of) in WRAPPERS else [of]
+                return tuple(one for part in nodes for one in self.annotated(part, at))
             case ast.Name() | ast.Attribute():
-                found = self.values(node, at, deep)
+                found = self.values(node, at)
                 made = [Made(one.scope) for one in found if isinstance(one, Made)]
-                paths = [one.path for one in found if isinstance(one, External)]
-                return (*made, *(External(f"{one}()") for one in paths))
+                return (
+                    *made,
+                    *(External(f"{one.path}()") for one in found if isinstance(one, External)),
+                )
             case _:
                 pass
         return ()
 
-    def bound(self, bindings: list[Binding], at: Context, deep: int) -> Values:
+    def bound(self, bindings: list[Binding], at: Context) -> Values:
         found: list[Value] = []
         for one in bindings[:MOST]:
             if isinstance(one, Scope):
-                made = Made(one, instance=False)
                 owner = None if one.is_method else at.owner
+                made = Made(one, instance=False)
                 found.append(made if one.is_class else Closure(one, at.env, owner))
             elif isinstance(one, Imported):
-                found += self.imported(one, deep)
+                found += self.imported(one)
             elif isinstance(one, ast.AnnAssign):
-                value = self.values(one.value, at, deep)
-                found += value or self.annotated(one.annotation, at, deep)
+                found += self.values(one.value, at) or self.annotated(one.annotation, at)
             else:
-                found += self.values(one, at, deep)
+                found += self.values(one, at)
         return tuple(found)
 
-    def imported(self, one: Imported, deep: int) -> Values:
+    def imported(self, one: Imported) -> Values:
         module = self.code.find(one.base)
-        if module and one.name in module.scope.names and deep < 2 * DEEPEST:
-            return self.bound(module.scope.names[one.name], Context(module.scope), deep + 1)
+        if module and one.name in module.scope.names:
+            bindings = module.scope.names[one.name]
+            return self.solved((one, module), lambda: self.bound(bindings, Context(module.scope)))
         return (External(f"{one.base}.{one.name}".strip(".")),)
 
-    def attribute(self, node: ast.Attribute, at: Context, deep: int) -> Iterator[Value]:
+    def attribute(self, node: ast.Attribute, at: Context) -> Iterator[Value]:
         of = node.value
-        if isinstance(of, ast.Call) and ast.unparse(of.func) == "super" and at.owner is not None:
-            parent = at.scope.parent or at.scope
-            yield from self.member(self.ancestors(parent)[1:], node.attr, at.owner, deep)
+        if isinstance(of, ast.Call) and name_of(of.func) == "super" and at.owner is not None:
+            kinds = self.ancestors(at.scope.parent or at.scope)[1:]
+            yield from self.member(kinds, node.attr, at.owner)
             return
-        for one in self.values(of, at, deep):
+        for one in self.values(of, at):
             if isinstance(one, External):
                 known = self.code.find(one.path)
                 if known and node.attr in known.scope.names:
-                    yield from self.imported(Imported(known.name, node.attr), deep)
+                    yield from self.imported(Imported(known.name, node.attr))
                 else:
                     yield one._replace(path=f"{one.path}.{node.attr}")
             elif isinstance(one, Made):
-                yield from self.member(self.ancestors(one.scope), node.attr, one, deep)
+                yield from self.member(self.ancestors(one.scope), node.attr, one)
 
-    def ancestors(self, scope: Scope, deep: int = 0) -> list[Scope | str]:
-        """Return a class and its bases, in their order; a class of another library as its path."""
-        found: list[Scope | str] = [scope]
-        for base in getattr(scope.node, "bases", []) if deep < DEEPEST else ():
-            node = base.value if isinstance(base, ast.Subscript) else base
-            for one in self.values(node, Context(scope.parent or scope)):
-                if isinstance(one, Made):
-                    found += self.ancestors(one.scope, deep + 1)
-                elif isinstance(one, External):
-                    found.append(one.path)
-        return [*dict.fromkeys(found)]
+    def ancestors(self, scope: Scope) -> Values:
+        """Return a class and its bases, in their order."""
 
-    def member(self, kinds: list[Scope | str], name: str, owner: Made, deep: int) -> Values:
+        def found() -> Iterator[Value]:
+            yield Made(scope, instance=False)
+            for base in getattr(scope.node, "bases", []):
+                node = base.value if isinstance(base, ast.Subscript) else base
+                for one in self.values(node, Context(scope).around):
+                    yield from self.ancestors(one.scope) if isinstance(one, Made) else (one,)
+
+        return self.solved(("bases", scope), found)
+
+    def member(self, kinds: Values, name: str, owner: Made) -> Values:
         """Return an attribute of an instance or a class."""
         for one in kinds:
-            if isinstance(one, str):
-                return (External(f"{one}().{name}"),) if owner.instance else ()
-            found: list[Value] = [*dict(owner.env).get(name, ())] if name in one.names else []
-            for method, value in one.fields.get(name, [])[:MOST]:
+            if isinstance(one, External):
+                return (External(f"{one.path}().{name}"),) if owner.instance else ()
+            if not isinstance(one, Made):
+                continue
+            scope = one.scope
+            found: list[Value] = [*dict(owner.env).get(name, ())] if name in scope.names else []
+            for method, value in scope.fields.get(name, [])[:MOST]:
                 env = owner.env if method.name == "__init__" else ()
-                found += self.bound([value], Context(method, env, owner), deep)
-            if not found and name in one.names:
-                for known in self.bound(one.names[name], Context(one, (), owner), deep):
-                    found += self.bound_method(known, owner, deep)
+                found += self.bound([value], Context(method, env, owner))
+            if not found and name in scope.names:
+                for known in self.bound(scope.names[name], Context(scope, (), owner)):
+                    found += self.bound_method(known, owner)
             if found:
                 return tuple(found)
         return ()
 
-    def bound_method(self, value: Value, owner: Made, deep: int) -> Values:
+    def bound_method(self, value: Value, owner: Made) -> Values:
         if not isinstance(value, Closure) or not value.scope.is_method:
             return (value,)
         if value.scope.decorated("property", "cached_property"):
-            return self.returned(Context(value.scope, (), owner), deep)
+            return self.returned(Context(value.scope, (), owner))
         return (value if value.scope.decorated("staticmethod") else value._replace(owner=owner),)
 
-    def result(self, node: ast.Call, at: Context, deep: int) -> Iterator[Value]:
-        for one in self.values(node.func, at, deep):
+    def result(self, node: ast.Call, at: Context) -> Iterator[Value]:
+        for one in self.values(node.func, at):
             if isinstance(one, Closure):
-                yield from self.returned(self.entered(one, node, at, deep), deep)
+                yield from self.returned(self.entered(one, node, at))
             elif isinstance(one, External):
-                yield from self.made(one, node, at, deep)
+                yield from self.made(one, node, at)
             elif isinstance(one, Made) and not one.instance:
-                found = self.member(self.ancestors(one.scope), "__init__", one, deep)
-                init = next((one for one in found if isinstance(one, Closure)), None)
-                env = (
-                    self.entered(init, node, at, deep).env
-                    if init
-                    else frozen(self.keywords(node, at, deep))
-                )
-                yield Made(one.scope, env)
+                found = self.member(self.ancestors(one.scope), "__init__", one)
+                init = [self.entered(one, node, at) for one in found if isinstance(one, Closure)]
+                yield Made(one.scope, init[0].env if init else self.kept(self.keywords(node, at)))
 
-    def made(self, function: External, node: ast.Call, at: Context, deep: int) -> Values:
+    def made(self, function: External, node: ast.Call, at: Context) -> Values:
         """Return the result of a function of another library."""
         path, _, name = function.path.rpartition(".")
         name = name.strip("()")
-        given = self.keywords(node, at, deep)
+        root = path.partition(".")[0]
+        plain = path in ("builtins", "functools", "random") and name in SAME
+        if not (plain or name in (*DEFAULTS, "len") or root in self.code.libraries):
+            return (External(f"{function.path}()"),)
+        given = self.keywords(node, at)
         for index, argument in enumerate(node.args[:4]):
-            values = self.values(argument, at, deep) or (UNKNOWN,)
+            values = self.values(argument, at) or (UNKNOWN,)
             given[f"{name}:{index}" if index else name] = values
-        if name in SAME and path in ("builtins", "functools", "random"):
+        if plain:
             return given.get(f"{name}:1" if name == "uniform" else name, ())
-        if name in ("Field", "field", "getenv") or path == "os.environ":
+        if name in DEFAULTS and root not in self.code.libraries:
             return given.get("default") or given.get(f"{name}:1") or given.get(name, ())
-        if function.path == "builtins.len":
-            return tuple(
-                Const(len(one.items)) for one in given.get("len", ()) if isinstance(one, Items)
-            )
-        known = frozen(dict(function.given) | given)
+        if name == "len" and path == "builtins":
+            found = [one for one in given.get(name, ()) if isinstance(one, Items)]
+            return tuple(Const(len(one.items)) for one in found)
+        known = {**dict(function.given), **given} if self.reaching is not None else {}
         copy = name in COPIES and path.endswith("()")
-        return (External(path if copy else f"{function.path}()", known),)
+        return (External(path if copy else f"{function.path}()", (*known.items(),)),)
 
-    def keywords(self, node: ast.Call, at: Context, deep: int) -> dict[str, Values]:
+    def keywords(self, node: ast.Call, at: Context) -> dict[str, Values]:
         """Return the keyword arguments of a call; "**" if not all of them are known."""
         found: dict[str, Values] = {}
         for one in node.keywords:
-            values = self.values(one.value, at, deep) or (UNKNOWN,)
+            values = self.values(one.value, at) or (UNKNOWN,)
             known = [items for items in values if one.arg is None and isinstance(items, Items)]
             for items in known:
                 pairs = zip(map(str, items.keys), items.items, strict=False)
@@ -314,35 +331,60 @@ class Reader:
                 found[one.arg or "**"] = values
         return found
 
-    def entered(self, function: Closure, node: ast.Call | None, at: Context, deep: int) -> Context:
+    def entered(self, function: Closure, node: ast.Call | None, at: Context) -> Context:
         """Return the context in a function that is called, with the values of its parameters."""
         scope = function.scope
         names = [one.arg for one, _ in scope.parameters]
         env = {name: values for name, values in function.env if name not in names}
-        if node is not None:
+        if node is not None and self.reaching is not None:
+            given = self.keywords(node, at)
             bound = scope.is_method and function.owner is not None
-            given = self.keywords(node, at, deep)
             for name, argument in zip(names[bound:], node.args, strict=False):
-                given[name] = self.values(argument, at, deep)
-            env |= {name: useful(one) for name, one in given.items() if name in names}
-        return Context(scope, frozen(env), function.owner)
+                given[name] = self.values(argument, at)
+            env |= {name: one for name, one in given.items() if name in names}
+        return Context(scope, self.kept(env), function.owner)
 
-    def returned(self, at: Context, deep: int) -> Values:
+    def returned(self, at: Context) -> Values:
         """Return the results of a function."""
         kinds = (ast.Return, ast.Yield) if at.scope.decorated(*GENERATORS) else (ast.Return,)
         if isinstance(at.scope.node, ast.Lambda):
-            return self.values(at.scope.node.body, at, deep)
+            return self.values(at.scope.node.body, at)
         nodes = [node.value for node in at.scope.nodes if isinstance(node, kinds)]
-        found = tuple(value for node in nodes for value in self.values(node, at, deep))
-        around = Context(at.scope.parent or at.scope)
-        return found or self.annotated(getattr(at.scope.node, "returns", None), around, deep)
+        found = tuple(value for node in nodes for value in self.values(node, at))
+        around = Context(at.scope).around
+        return found or self.annotated(getattr(at.scope.node, "returns", None), around)
 
+    def kept(self, named: dict[str, Values]) -> Env:
+        """Return the arguments that can make a difference to the layers below a function."""
+        if self.reaching is None:
+            return ()
+        found = {
+            name: tuple(one for one in named[name] if self.matters(one)) for name in sorted(named)
+        }
+        return tuple((name, values) for name, values in found.items() if values)
 
-def useful(values: Values) -> Values:
-    """Return the values that can make a difference in a function: no texts."""
-    texts = [one for one in values if isinstance(one, Const) and number([one]) is None]
-    dull = [one for one in values if isinstance(one, Items) and not useful(sum(one.items, ()))]
-    return tuple(one for one in values if one not in (*texts, *dull, UNKNOWN, NOTHING))
+    def matters(self, value: Value, *, numbers: bool = True) -> bool:
+        """Return whether a value can have a layer below it, or can be a count or an exception."""
+        match value:
+            case Const():
+                return numbers and value != NOTHING and number([value]) is not None
+            case Items(items=items):
+                return any(self.matters(one, numbers=numbers) for one in sum(items, ()))
+            case External(path=path):
+                known = path.partition(".")[0] in self.code.libraries
+                return known or (numbers and path.startswith("builtins.") and path[9:10].isupper())
+            case Closure(scope=scope, env=env, owner=owner):
+                below = owner is not None and self.matters(owner, numbers=numbers)
+                return below or scope.key in (self.reaching or ()) or self.any(env)
+            case Made(scope=scope, env=env, instance=instance):
+                kinds = self.ancestors(scope) if numbers and not instance else ()
+                known = scope.key in (self.reaching or ()) or self.any(env)
+                return known or any(isinstance(one, External) for one in kinds)
+            case Ready():
+                return True
+
+    def any(self, env: Env) -> bool:
+        return any(self.matters(one, numbers=False) for _, values in env for one in values)
 
 
 def combined(op: ast.operator, left: Values, right: Values) -> Iterator[Value]:
@@ -350,6 +392,5 @@ def combined(op: ast.operator, left: Values, right: Values) -> Iterator[Value]:
     one, other = number(left), number(right)
     if isinstance(op, ast.BitOr):
         yield from (*left, *right)
-    elif one is not None and other is not None and max(abs(one), abs(other)) < LARGEST:
-        with suppress(ArithmeticError, ValueError, KeyError):
-            yield Const(OPERATORS[type(op)](one, other))
+    elif one is not None and other is not None and type(op) in OPERATORS:
+        yield Const(OPERATORS[type(op)](one, other))

@@ -36,10 +36,11 @@ def remarks(layer: Layer) -> str:
 
 
 def text(walk: Walk, stacks: Sequence[Stack], top: int, everything: bool) -> Iterator[str]:
-    bad, modules = len(walk.code.unreadable), len(walk.code.modules)
-    resolved = 100 * sum(walk.calls.values()) // max(len(walk.calls), 1)
+    modules = walk.code.modules.values()
+    bad = sum(not one.readable for one in modules)
+    resolved = 100 * walk.reaching.resolved // max(walk.reaching.calls, 1)
     yield (
-        f"{modules + bad} modules ({bad} unreadable), {len(walk.layers)} places that try again, "
+        f"{len(modules)} modules ({bad} unreadable), {len(walk.layers)} places that try again, "
         f"{resolved}% of the calls resolved: what is not resolved is not counted."
     )
     if walk.too_large:

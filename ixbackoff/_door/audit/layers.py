@@ -77,7 +77,8 @@ class Table:
                 if matches(used, row.get("versions", "")):
                     globs = (translate(glob) for call in row["calls"] for glob in choices(call))
                     self.rows.append((re.compile("|".join(globs)), row))
-        self.libraries = {call.partition(".")[0] for _, row in self.rows for call in row["calls"]}
+        calls = [call for _, row in self.rows for call in row["calls"]]
+        self.libraries = {one.partition(".")[0] for one in (*calls, *self.parents)}
 
     def find(self, path: str, *, wraps: bool) -> dict[str, Any] | None:
         rows = (row for pattern, row in self.rows if pattern.match(path))
@@ -157,9 +158,10 @@ class Table:
             elif isinstance(one, External) and one != UNKNOWN and not one.path.endswith("()"):
                 yield one.path
 
-    def know(self, scope: Scope, ancestors: Iterable[Scope | str]) -> None:
-        names = [one if isinstance(one, str) else one.key for one in ancestors]
-        self.classes[scope.key] = names
+    def know(self, kinds: Values) -> None:
+        """Remember a class of an exception and its bases."""
+        names = [*self.names(kinds)]
+        self.classes[names[0]] = names
 
 
 def count(values: Values) -> float | None:

@@ -13,6 +13,7 @@ from .expressions import Const, Context, External, Items, Made, Reader, Values, 
 from .layers import ANY, EVERYTHING, SAME, Layer, Table
 
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
+LOOP = ast.For, ast.AsyncFor, ast.While
 RETRIES = re.compile(r"retr(y|ies|ying)|attempt|tries\b|backoff|delay", re.I)
 SLEEPS = re.compile(r"(^|[._])(sleep|wait)\b|sleep|_delay$|^backoff$", re.I)
 CLOCK = re.compile(r"time|elapsed|deadline|monotonic")
@@ -95,7 +96,7 @@ class Loops:
         """Return the names of classes; tell the table of their bases."""
         for one in values:
             if isinstance(one, Made):
-                self.table.know(one.scope, self.reader.ancestors(one.scope))
+                self.table.know(self.reader.ancestors(one.scope))
             for inside in one.items if isinstance(one, Items) else ():
                 self.know(inside)
         return [*self.table.names(values)]
@@ -148,7 +149,7 @@ class Loops:
     def start(self, node: ast.expr, at: Context) -> float | None:
         """Return the first value of a counter."""
         found = at.scope.names.get(ast.unparse(node), [])
-        return number(self.reader.bound(found[:1], at, 0))
+        return number(self.reader.bound(found[:1], at))
 
     def guarded(self, loop: Loop, at: Context, otherwise: float | None) -> float | None:
         """Return the tries of a loop that `if attempt >= 3: raise` ends."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import inf, prod
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -14,6 +14,7 @@ from .code_base import CodeBase, Definition
 from .expressions import Closure, Context, External, Made, Reader, Ready, Value
 from .layers import ANY, EVERYTHING, OURS, SAME, Layer, Table
 from .own_loops import Loop, Loops, exits
+from .reaching import Reaching
 
 PRAGMA = re.compile(r"#\s*ixbackoff: one layer\b")
 DEEPEST, KEPT, MOST = 25, 8, 5_000  # calls in calls; stacks and calls of a function
@@ -58,20 +59,21 @@ class Walk:
         self.done: dict[object, tuple[Stack, ...]] = {}
         self.active: list[Closure] = []
         self.layers: dict[tuple[Path, int], Layer] = {}
-        self.calls: dict[int, bool] = {}  # whether a call was resolved
         self.inner: dict[ast.AST, list[Step]] = {}
         self.left = self.too_large = 0
 
-    def all(self) -> list[Stack]:
+    def all(self, chosen: Callable[[Path], bool] = bool) -> list[Stack]:
         """Return stacks of two layers or more that are no part of another: the largest first."""
         found: dict[object, Stack] = {}
         before = sys.getrecursionlimit()
         sys.setrecursionlimit(20_000)  # calls in calls, in expressions in expressions
-        for module in self.code.hinted:
-            for known in (self.reader.done, self.done, self.inner):
-                known.clear()
-            for one in (module.scope, *module.scope.functions()):
-                owner = Made(one.parent) if one.is_method and one.parent else None
+        self.reaching = Reaching(self.reader, self.loops)
+        self.reader.reaching = self.reaching.found
+        for module in self.code.each(self.reader.done, self.done, self.inner):
+            for one in module.scope.everything() if chosen(module.path) else ():
+                if one.is_class or isinstance(one.node, ast.Lambda):
+                    continue
+                owner = Made(one.owner) if one.is_method and one.owner else None
                 self.left = MOST
                 for stack in self.into(Closure(one, (), owner), Context(one, (), owner)):
                     other = found.setdefault(stack.places, stack)
@@ -81,28 +83,25 @@ class Walk:
         sys.setrecursionlimit(before)
         tails = {one.places[cut:] for one in found.values() for cut in range(1, len(one.layers))}
         kept = [one for one in found.values() if len(one.layers) > 1 and one.places not in tails]
-        kept = [one for one in kept if not self.intended(one)]
+        kept = [one for one in kept if not intended(one)]
         return sorted(kept, key=lambda one: (not one.sure, -one.tries, str(one.places)))
-
-    def intended(self, stack: Stack) -> bool:
-        lines = {one.path: one.lines for one in self.code.modules.values()}
-        return any(PRAGMA.search(lines[file][line - 1]) for file, line in stack.places)
 
     def into(self, function: Closure, at: Context) -> tuple[Stack, ...]:
         """Return the stacks of a call, through the decorators of its function."""
-        scope = function.scope
+        scope, here = function.scope, function._replace(env=at.env)
+        if not self.reader.matters(here, numbers=False):
+            return ()
         again = sum(one.scope is scope for one in self.active)
         given = any(isinstance(one, Closure | Ready) for _, values in at.env for one in values)
-        if function._replace(env=at.env) in self.active or again > 2 * given or self.left <= 0:
+        if here in self.active or again > 2 * given or self.left <= 0:
             return ()
         if len(self.active) > DEEPEST:
             return ()
         if at not in self.done:
-            self.active.append(function._replace(env=at.env))
+            self.active.append(here)
             found = self.below(scope.body, at)
-            for one in reversed(getattr(scope.node, "decorator_list", [])):
-                around = Context(scope.parent or scope)
-                found = self.decorated(one, found, around, scope.name)
+            for one in reversed(scope.decorators):
+                found = self.decorated(one, found, Context(scope).around, scope.name)
             self.active.pop()
             self.done[at] = found
         return tuple(one._replace(way=(scope.name, *one.way)) for one in self.done[at])
@@ -118,7 +117,7 @@ class Walk:
                 parameters = [parameter.arg for parameter, _ in one.scope.parameters]
                 first = parameters[one.owner is not None and one.scope.is_method]
                 env = tuple({**dict(one.env), first: (Ready(stacks),)}.items())
-                wrappers = self.reader.returned(Context(one.scope, env, one.owner), 0)
+                wrappers = self.reader.returned(Context(one.scope, env, one.owner))
                 found = self.inside(one for one in wrappers if isinstance(one, Closure))
                 if found:
                     return found
@@ -245,7 +244,6 @@ class Walk:
     def call(self, node: ast.Call, at: Context) -> tuple[Stack, ...]:
         found: list[Stack] = []
         values = self.reader.values(node.func, at)
-        self.calls[id(node)] = self.calls.get(id(node), False) or bool(values)
         for one in values:
             if isinstance(one, Ready):
                 found += one.stacks
@@ -253,11 +251,11 @@ class Walk:
                 found += self.external(one, node, at)
             elif isinstance(one, Closure | Made):
                 name = "__call__" if isinstance(one, Made) and one.instance else "__init__"
-                kinds = self.reader.ancestors(one.scope) if isinstance(one, Made) else []
-                made = self.reader.member(kinds, name, one, 0) if isinstance(one, Made) else [one]
+                kinds = self.reader.ancestors(one.scope) if isinstance(one, Made) else ()
+                made = self.reader.member(kinds, name, one) if isinstance(one, Made) else [one]
                 for function in made:
                     if isinstance(function, Closure):
-                        inside = self.reader.entered(function, node, at, 0)
+                        inside = self.reader.entered(function, node, at)
                         found += self.into(function, inside)
         return tuple(found)
 
@@ -279,7 +277,7 @@ class Walk:
         row = self.table.find(one.path, wraps=False)
         if row is None:
             return ()
-        given = self.reader.keywords(node, at, 0)
+        given = self.reader.keywords(node, at)
         if end and "**" not in dict(one.given):
             given.pop("**", None)  # it is about the request, and not about the client
         both = tuple({**dict(one.given), **given}.items())
@@ -302,6 +300,12 @@ class Walk:
             elif isinstance(one, External) and one.path == "ixbackoff.call()":
                 found += self.inside(value for _, values in one.given for value in values)
         return tuple(found)
+
+
+def intended(stack: Stack) -> bool:
+    """Return whether a line of a layer says that it is meant."""
+    lines = {file: file.read_text("utf-8", "replace").splitlines() for file, _ in stack.places}
+    return any(PRAGMA.search(lines[file][line - 1]) for file, line in stack.places)
 
 
 def undecorated(stack: Stack) -> Stack:
