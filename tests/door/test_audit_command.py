@@ -97,7 +97,7 @@ def test_its_formats(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_table_of_more_libraries(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "rows.toml").write_text(
-        '[[row]]\nlibrary = "acorns"\ncalls = ["acorns.get"]\ntries = 5\n'
+        '[[row]]\nlibrary = "acorns"\ncalls = "acorns.get"\ntries = 5\n'
     )
     (here / "a.py").write_text("import acorns\n" + loops(3).replace("work()", "acorns.get()"))
     assert audit_command.main(["."]) == 0
@@ -115,7 +115,7 @@ def test_all_shows_what_is_uncertain_and_each_place(
     assert audit_command.main([".", "--all"]) == 0
     printed = capsys.readouterr().out
     assert "at most 6 tries: 3 x 2" in printed
-    assert "a.py:13  2  your loop" in printed
+    assert "     2  your loop             a.py:13\n" in printed
 
 
 def test_its_flags(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -265,9 +265,9 @@ def test_the_row_of_a_version(lock: str, text: str, tries: int | None, tmp_path:
     st.tuples(st.integers(0, 9), st.integers(0, 9)), st.tuples(st.integers(0, 9), st.integers(0, 9))
 )
 def test_ranges_of_versions(version: tuple[int, int], limit: tuple[int, int]) -> None:
-    used, bound = (".".join(map(str, one)) for one in (version, limit))
-    assert matches(used, f">={bound}") == (version >= limit)
-    assert matches(used, f"<{bound}") == (version < limit)
+    bound = ".".join(map(str, limit))
+    assert matches([*version], f">={bound}") == (version >= limit)
+    assert matches([*version], f"<{bound}") == (version < limit)
 
 
 def test_modules_find_each_other(tmp_path: Path) -> None:

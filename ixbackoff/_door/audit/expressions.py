@@ -17,8 +17,6 @@ MOST_READ = 2_000  # expressions in another one
 COPIES = ("with_options", "replace", "copy", "options")  # methods that return an object like theirs
 SAME = ("int", "float", "max", "min", "uniform", "tuple", "list", "partial")  # as an argument
 DEFAULTS = ("Field", "field", "getenv", "get")  # as an argument, or else as another one
-WRAPPERS = ("Optional", "Union", "Annotated", "Awaitable", "ClassVar", "Final", "Type", "type")
-GENERATORS = ("contextmanager", "asynccontextmanager")
 Env: TypeAlias = "tuple[tuple[str, Values], ...]"
 
 
@@ -181,32 +179,21 @@ class Reader:
                     around = here.around._replace(owner=None)
                     found = self.values(default, around)
                     known = found not in ((), (NOTHING,))
-                    return found if known else self.annotated(parameter.annotation, around)
+                    return found if known else (*self.annotated(parameter.annotation, around),)
             scope = scope.parent
         return (External(f"builtins.{name}"),) if hasattr(builtins, name) else ()
 
-    def annotated(self, node: ast.expr | None, at: Context) -> Values:
-        """Return an instance of each class that an annotation names, by default arguments."""
-        match node:
-            case ast.Constant(value=str() as text):
-                with suppress(SyntaxError):
-                    return self.annotated(ast.parse(text, mode="eval").body, at)
-            case ast.BinOp(left=left, right=right):
-                return self.annotated(left, at) + self.annotated(right, at)
-            case ast.Subscript(value=of, slice=inside):
-                parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
-                nodes = parts if name_of(of) in WRAPPERS else [of]
-                return tuple(one for part in nodes for one in self.annotated(part, at))
-            case ast.Name() | ast.Attribute():
-                found = self.values(node, at)
-                made = [Made(one.scope) for one in found if isinstance(one, Made)]
-                return (
-                    *made,
-                    *(External(f"{one.path}()") for one in found if isinstance(one, External)),
-                )
-            case _:
-                pass
-        return ()
+    def annotated(self, node: ast.expr | None, at: Context) -> Iterator[Value]:
+        """Yield an instance of each class that an annotation names, by default arguments."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            with suppress(SyntaxError):
+                node = ast.parse(node.value, mode="eval").body
+        for part in ast.walk(node) if node else ():
+            for one in self.values(part, at) if isinstance(part, ast.Name | ast.Attribute) else ():
+                if isinstance(one, Made):
+                    yield Made(one.scope)
+                elif isinstance(one, External):
+                    yield External(f"{one.path}()")
 
     def bound(self, bindings: list[Binding], at: Context) -> Values:
         found: list[Value] = []
@@ -218,7 +205,7 @@ class Reader:
             elif isinstance(one, Imported):
                 found += self.imported(one)
             elif isinstance(one, ast.AnnAssign):
-                found += self.values(one.value, at) or self.annotated(one.annotation, at)
+                found += self.values(one.value, at) or (*self.annotated(one.annotation, at),)
             else:
                 found += self.values(one, at)
         return tuple(found)
@@ -322,13 +309,10 @@ class Reader:
         """Return the keyword arguments of a call; "**" if not all of them are known."""
         found: dict[str, Values] = {}
         for one in node.keywords:
-            values = self.values(one.value, at) or (UNKNOWN,)
-            known = [items for items in values if one.arg is None and isinstance(items, Items)]
-            for items in known:
-                pairs = zip(map(str, items.keys), items.items, strict=False)
-                found |= {key: value or (UNKNOWN,) for key, value in pairs}
-            if not known:
-                found[one.arg or "**"] = values
+            found[one.arg or "**"] = values = self.values(one.value, at) or (UNKNOWN,)
+            if one.arg is None and isinstance(values[0], Items):
+                del found["**"]
+                found |= zip(map(str, values[0].keys), values[0].items, strict=False)
         return found
 
     def entered(self, function: Closure, node: ast.Call | None, at: Context) -> Context:
@@ -346,13 +330,12 @@ class Reader:
 
     def returned(self, at: Context) -> Values:
         """Return the results of a function."""
-        kinds = (ast.Return, ast.Yield) if at.scope.decorated(*GENERATORS) else (ast.Return,)
         if isinstance(at.scope.node, ast.Lambda):
             return self.values(at.scope.node.body, at)
-        nodes = [node.value for node in at.scope.nodes if isinstance(node, kinds)]
-        found = tuple(value for node in nodes for value in self.values(node, at))
-        around = Context(at.scope).around
-        return found or self.annotated(getattr(at.scope.node, "returns", None), around)
+        nodes = [one for one in at.scope.nodes if isinstance(one, ast.Return | ast.Yield)]
+        found = tuple(value for one in nodes for value in self.values(one.value, at))
+        returns = getattr(at.scope.node, "returns", None)
+        return found or (*self.annotated(returns, Context(at.scope).around),)
 
     def kept(self, named: dict[str, Values]) -> Env:
         """Return the arguments that can make a difference to the layers below a function."""

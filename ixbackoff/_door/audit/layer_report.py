@@ -25,14 +25,11 @@ def product(stack: Stack) -> str:
     return at_most + (f"{times(stack.tries)} {unit}: {factors}" if whole else f"{factors} {unit}")
 
 
-def place(layer: Layer) -> str:
-    return f"{layer.file}:{layer.line}"
-
-
-def remarks(layer: Layer) -> str:
-    waits = f"waits {layer.waits:.4g} s in all" if layer.waits else ""
+def row(layer: Layer, width: int, longest: int) -> str:
     off = layer.off and f"{layer.off} switches it off"
-    return ", ".join(filter(None, (waits, *layer.flags, off)))
+    remarks = ", ".join(filter(None, (*layer.flags, off)))
+    found = f"{times(layer.tries):>6}  {layer.label:{width}}  {layer.place:{longest}}  {remarks}"
+    return found.rstrip()
 
 
 def text(walk: Walk, stacks: Sequence[Stack], top: int, everything: bool) -> Iterator[str]:
@@ -50,15 +47,10 @@ def text(walk: Walk, stacks: Sequence[Stack], top: int, everything: bool) -> Ite
         entries.setdefault((stack.places[:-1], stack.layers[-1].label), []).append(stack)
     for stack, *more in [*entries.values()][:top]:
         calls = f", and {len(more)} more calls" if more else ""
-        name = stack.layers[0].name
-        yield f"\n{place(stack.layers[0])}  {name}    {product(stack)}{calls}"
-        width, longest = (
-            max(map(len, one)) for one in zip(*map(columns, stack.layers), strict=True)
-        )
-        for one in stack.layers:
-            label, where = columns(one)
-            row = f"{times(one.tries):>6}  {label:{width}}  {where:{longest}}  {remarks(one)}"
-            yield row.rstrip()
+        yield f"\n{stack.layers[0].place}  {stack.layers[0].name}    {product(stack)}{calls}"
+        width = max(len(one.label) for one in stack.layers)
+        longest = max(len(one.place) for one in stack.layers)
+        yield from (row(one, width, longest) for one in stack.layers)
         yield f"  by {' -> '.join(filter(None, [*stack.way, stack.leaf]))}"
     if not entries:
         yield "No stack found."
@@ -66,18 +58,13 @@ def text(walk: Walk, stacks: Sequence[Stack], top: int, everything: bool) -> Ite
         yield f"\n{len(entries) - top} more: --top {len(entries)} shows them."
     if everything:
         yield "\nPlaces that try again:"
-        for one in sorted(walk.layers.values()):
-            yield f"  {place(one)}  {times(one.tries)}  {one.label}  {remarks(one)}".rstrip()
-
-
-def columns(layer: Layer) -> tuple[str, str]:
-    return layer.label, place(layer)
+        yield from (row(one, 20, 0) for one in sorted(walk.layers.values()))
 
 
 def findings(stacks: Iterable[Stack]) -> Iterator[Finding]:
     """Yield the stacks as findings, for the formats of `check`."""
     for stack in stacks:
-        inner = ", ".join(f"{one.label} ({place(one)})" for one in stack.layers[1:])
+        inner = ", ".join(f"{one.label} ({one.place})" for one in stack.layers[1:])
         said = f"{stack.layers[0].label} is around {inner}: {product(stack)}."
         off = next((f": {one.off}" for one in reversed(stack.layers) if one.off), "")
         yield finding(stack.layers[0], said, f"Let one layer try again{off}.")
@@ -97,7 +84,7 @@ def nested(stacks: Iterable[Stack]) -> Iterator[Finding]:
             if outer.library != OURS or not inner.library or pair in seen or not inner.tries:
                 continue
             seen.add(pair)
-            calls = f"{outer.name} calls {inner.name} ({place(inner)})"
+            calls = f"{outer.name} calls {inner.name} ({inner.place})"
             if inner.library == OURS:
                 names = [outer.name, inner.name]
                 helpers = [one for one in stack.way if one not in names]

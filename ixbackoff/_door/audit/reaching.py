@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from .expressions import Closure, Context, External, Items, Made, Reader, Value
-from .own_loops import LOOP, Loops
+from .own_loops import Loop, Loops
 
 
 class Reaching:
@@ -35,7 +35,7 @@ class Reaching:
 
     def read(self, at: Context) -> None:
         for node in at.scope.nodes:
-            if isinstance(node, LOOP) and self.loops.read(node, at):
+            if isinstance(node, Loop) and self.loops.read(node, at):
                 self.found.add(at.scope.key)
             given: list[ast.expr] = []
             if isinstance(node, ast.Call):

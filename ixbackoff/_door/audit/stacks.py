@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from .code_base import CodeBase, Definition
-from .expressions import Closure, Context, External, Made, Reader, Ready, Value
+from .expressions import Closure, Context, External, Made, Reader, Ready, Value, Values
 from .layers import ANY, EVERYTHING, OURS, SAME, Layer, Table
 from .own_loops import Loop, Loops, exits
 from .reaching import Reaching
@@ -126,43 +126,43 @@ class Walk:
     def library(self, one: External, at: Context, line: int, name: str) -> Layer | None:
         """Return the layer of an object that tries again what it is given."""
         row = self.table.find(one.path.removesuffix("()"), wraps=True)
-        for _, values in one.given if row else ():
+        if row is None:
+            return None
+        for _, values in one.given:
             self.loops.know(values)
-        layer = self.table.layer(row, one.given, at.scope.module.path, line) if row else None
-        return layer and layer._replace(name=name)
+        return self.table.layer(row, one.given, at.scope.module.path, line)._replace(name=name)
 
     def again(self, layer: Layer, stacks: Iterable[Stack]) -> tuple[Stack, ...]:
         """Put a layer around stacks, if it tries again after what they give up with."""
         if layer.tries == 1:
             return tuple(stacks)
         self.layers[layer.file, layer.line] = layer
+
+        def around(stack: Stack, caught: list[str], rest: list[str], *, sure: bool) -> Stack:
+            gives = [name for one in layer.gives for name in (caught if one == SAME else [one])]
+            layers = (layer, *stack.layers)
+            return stack._replace(layers=layers, gives=(*dict.fromkeys(gives + rest),), sure=sure)
+
         found: list[Stack] = []
-        around = False
         for stack in stacks:
             nested = layer.library == OURS and any(one.once for one in (layer, *stack.layers[:1]))
             one = stack.once() if nested else stack
-            verdicts = [self.table.retried(layer, failure) for failure in one.gives]
+            verdicts = {
+                failure: self.table.retried(layer.catches, failure) for failure in one.gives
+            }
             if layer.catches == ():  # it looks at results
-                verdicts = [False for _ in one.gives] or [None]
+                verdicts = dict.fromkeys(one.gives, False) or {ANY: None}
             if layer.library == OURS and one.layers and one.layers[0].library == OURS:
-                verdicts = [True for _ in verdicts]  # a run rejects it, whatever it retries
-            if not any(verdict is not False for verdict in verdicts):
-                found.append(one)
-                continue
-            around = True
-            pairs = [*zip(one.gives, verdicts, strict=False)]
-            caught = [failure for failure, verdict in pairs if verdict is not False]
-            gives = [name for given in layer.gives for name in ([given], caught)[given == SAME]]
-            gives += [failure for failure, verdict in pairs if verdict is False]
+                verdicts = dict.fromkeys(one.gives, True)  # a run rejects it, whatever it retries
+            caught = [failure for failure, verdict in verdicts.items() if verdict is not False]
+            rest = [failure for failure, verdict in verdicts.items() if verdict is False]
             endless = layer.tries == inf and not layer.library  # it may be a prompt, or a reader
-            sure = one.sure and True in verdicts and not endless
-            layers = (layer, *one.layers)
-            found.append(one._replace(layers=layers, gives=(*dict.fromkeys(gives),), sure=sure))
-        if not around:
+            sure = one.sure and True in verdicts.values() and not endless
+            found.append(around(one, caught, rest, sure=sure) if caught else one)
+        if not any(one.layers[:1] == (layer,) for one in found):
             names = [name for name, again in layer.catches or () if again]
             caught = [ANY if name in EVERYTHING else name for name in names]
-            gives = [name for given in layer.gives for name in ([given], caught)[given == SAME]]
-            found.append(Stack((layer,), "", tuple(dict.fromkeys(gives))))
+            found.append(around(Stack(()), caught, [], sure=True))
         return tuple(found)
 
     def steps(self, node: ast.AST) -> list[Step]:
@@ -226,10 +226,7 @@ class Walk:
         for failure in stack.gives:
             for handler in handlers:
                 names = self.loops.caught(handler, at)
-                probe = Layer(
-                    at.scope.module.path, 0, "", "", None, None, tuple((one, True) for one in names)
-                )
-                if self.table.retried(probe, failure) is False:
+                if self.table.retried([(one, True) for one in names], failure) is False:
                     continue
                 raises = [one for one in ast.walk(handler) if isinstance(one, ast.Raise)]
                 raised = [name for one in raises for name in self.loops.raised(one, at)]
@@ -243,33 +240,31 @@ class Walk:
 
     def call(self, node: ast.Call, at: Context) -> tuple[Stack, ...]:
         found: list[Stack] = []
-        values = self.reader.values(node.func, at)
-        for one in values:
-            if isinstance(one, Ready):
-                found += one.stacks
-            elif isinstance(one, External):
-                found += self.external(one, node, at)
-            elif isinstance(one, Closure | Made):
-                name = "__call__" if isinstance(one, Made) and one.instance else "__init__"
-                kinds = self.reader.ancestors(one.scope) if isinstance(one, Made) else ()
-                made = self.reader.member(kinds, name, one) if isinstance(one, Made) else [one]
-                for function in made:
-                    if isinstance(function, Closure):
-                        inside = self.reader.entered(function, node, at)
-                        found += self.into(function, inside)
+        for one in self.reader.values(node.func, at):
+            called: Values = (one,)
+            if isinstance(one, Made):
+                name = "__call__" if one.instance else "__init__"
+                called = self.reader.member(self.reader.ancestors(one.scope), name, one)
+            for value in called:
+                if isinstance(value, Closure):
+                    found += self.into(value, self.reader.entered(value, node, at))
+                elif isinstance(value, External) and value is one:
+                    found += self.external(value, node, at)
+                elif isinstance(value, Ready):
+                    found += value.stacks
         return tuple(found)
 
     def external(self, one: External, node: ast.Call, at: Context) -> tuple[Stack, ...]:
         """Return the stacks of a call into another library."""
         base, end, method = one.path.rpartition("()")
-        layer = None
+        layer, file = None, at.scope.module.path
         if end and method in CALLS:
             name = ast.unparse(node.func)
             layer = self.library(External(base, one.given), at, node.lineno, name)
         index = 0 if layer else self.table.passes.get(one.path)
         if index is not None:
             arguments = [self.reader.values(node, at) for node in node.args[index : index + 1]]
-            found = self.inside(value for values in arguments for value in values)
+            found = self.inside(sum(arguments, ()))
             if layer is None:
                 return found
             commands = self.inside(value for _, values in one.given for value in values)
@@ -281,13 +276,11 @@ class Walk:
         if end and "**" not in dict(one.given):
             given.pop("**", None)  # it is about the request, and not about the client
         both = tuple({**dict(one.given), **given}.items())
-        layer = self.table.layer(row, both, at.scope.module.path, node.lineno)
-        gives = tuple(row.get("gives", (ANY,)))
-        if layer is None or layer.tries == 1:
-            return (Stack((), one.path, gives),)
-        layer = layer._replace(name=one.path)
+        layer = self.table.layer(row, both, file, node.lineno)._replace(name=one.path)
+        if layer.tries == 1:
+            return (Stack((), one.path, layer.gives),)
         self.layers[layer.file, layer.line] = layer
-        return (Stack((layer,), one.path, gives, (), layer.tries is not None),)
+        return (Stack((layer,), one.path, layer.gives, (), layer.tries is not None),)
 
     def inside(self, given: Iterable[Value]) -> tuple[Stack, ...]:
         """Return the stacks of functions that are given to another one, or to a command."""
