@@ -114,6 +114,27 @@ from ixbackoff.live import live
 def main(): thrice(lambda: at(N1).retry(call(get)).run(live()))""",
         6,
     ),
+    "requests: an adapter": (
+        """
+from requests.adapters import HTTPAdapter
+def session():
+    one = requests.Session()
+    one.mount("http://", HTTPAdapter(max_retries=urllib3.Retry(total=2, status_forcelist=[503])))
+    return one
+def main(): thrice(lambda: session().get(URL))""",
+        9,
+    ),
+    "requests: an adapter of a session in an attribute": (
+        """
+class Client:
+    def __init__(self, retries=2):
+        self.session = requests.Session()
+        retry = urllib3.util.Retry(retries, status_forcelist=[503])
+        self.session.mount("http://", requests.adapters.HTTPAdapter(max_retries=retry))
+    def get(self): self.session.get(URL).raise_for_status()
+def main(): thrice(Client().get)""",
+        9,
+    ),
     "httpx": (
         """
 @ours(N2)

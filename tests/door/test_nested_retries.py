@@ -51,6 +51,10 @@ def main():
     "a function in a program": "def main(): at(N1).retry(call(inner)).run(live())",
     "other failures": "@backoff(N1, on=KeyError)\ndef main(): inner()",
     "an argument": "def once(function): function()\n@backoff(N1)\ndef main(): once(inner)",
+    "a single try": (
+        "def main():\n    with single_try():\n        for one_try in backoff(N1):\n"
+        "            with one_try: inner()"
+    ),
 }
 RIGHT = {
     "nested once, outside": "@backoff(N1, nested='once')\ndef main(): inner()",
@@ -67,9 +71,6 @@ RIGHT = {
     "one after the other": (
         "@backoff(N1)\ndef other(): fail()\n"
         "def main():\n    try: inner()\n    except NotReady: other()"
-    ),
-    "a single try": (
-        "@backoff(N1)\ndef outer(): inner()\ndef main():\n    with single_try(): outer()"
     ),
 }
 

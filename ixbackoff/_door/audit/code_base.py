@@ -81,6 +81,10 @@ class Scope:
                 yield name, value
             case ast.NamedExpr(target=ast.Name(id=name), value=value):
                 yield name, value
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="mount"), args=[_, value]
+            ):
+                yield f"{name}.mount", value
             case _:
                 pass
 
@@ -104,6 +108,13 @@ class Scope:
                 for to in node.targets if isinstance(node, ast.Assign) else [node.target]:
                     if isinstance(to, ast.Attribute) and getattr(to.value, "id", "") == "self":
                         found.setdefault(to.attr, []).append((method, value))
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(ast.Attribute(ast.Name("self"), name), "mount"), args=[_, to]
+                ):
+                    found.setdefault(f"{name}.mount", []).append((method, to))
+                case _:
+                    pass
         return found
 
     def decorated(self, *names: str) -> bool:

@@ -145,8 +145,15 @@ class Reader:
                 items = tuple(self.values(one, at) for one in nodes[:LONGEST])
                 return (Items(items, (*range(len(items)),)),)
             case ast.Dict(keys=keys, values=nodes):
-                names = tuple(getattr(one, "value", None) for one in keys[:LONGEST])
-                return (Items(tuple(self.values(one, at) for one in nodes[:LONGEST]), names),)
+                pairs = dict[object, Values]()
+                for key, value in [*zip(keys, nodes, strict=True)][:LONGEST]:
+                    found = self.values(value, at)
+                    inside = [one for one in found if isinstance(one, Items)] if key is None else []
+                    for one in inside:  # **
+                        pairs |= zip(one.keys, one.items, strict=False)
+                    if not inside:
+                        pairs[getattr(key, "value", "**")] = found or (UNKNOWN,)
+                return (Items((*pairs.values(),), (*pairs,)),)
             case ast.Lambda() if node in at.scope.inner:
                 return (Closure(at.scope.inner[node], at.env, at.owner),)
             case ast.BinOp(left=left, op=op, right=right):
@@ -173,7 +180,8 @@ class Reader:
         while scope is not None:
             here = at._replace(scope=scope)
             if name in scope.names and (scope is at.scope or not scope.is_class):
-                return self.bound(scope.names[name], here)
+                mounted = scope.names.get(f"{name}.mount", [])
+                return self.mounted(self.bound(scope.names[name], here), mounted, here)
             for parameter, default in scope.parameters:
                 if parameter.arg == name:
                     around = here.around._replace(owner=None)
@@ -209,6 +217,14 @@ class Reader:
             else:
                 found += self.values(one, at)
         return tuple(found)
+
+    def mounted(self, values: Values, adapters: list[Binding], at: Context) -> Values:
+        """Return sessions with the adapters that they have been given."""
+        given = (("mount", self.bound(adapters, at)),) if adapters else ()
+        known = [
+            one._replace(given=one.given + given) for one in values if isinstance(one, External)
+        ]
+        return (*known,) if given and self.reaching is not None else values
 
     def imported(self, one: Imported) -> Values:
         module = self.code.find(one.base)
@@ -256,7 +272,9 @@ class Reader:
             found: list[Value] = [*dict(owner.env).get(name, ())] if name in scope.names else []
             for method, value in scope.fields.get(name, [])[:MOST]:
                 env = owner.env if method.name == "__init__" else ()
-                found += self.bound([value], Context(method, env, owner))
+                here = Context(method, env, owner)
+                mounted = [one for _, one in scope.fields.get(f"{name}.mount", [])]
+                found += self.mounted(self.bound([value], here), mounted, here)
             if not found and name in scope.names:
                 for known in self.bound(scope.names[name], Context(scope, (), owner)):
                     found += self.bound_method(known, owner)
@@ -309,10 +327,11 @@ class Reader:
         """Return the keyword arguments of a call; "**" if not all of them are known."""
         found: dict[str, Values] = {}
         for one in node.keywords:
-            found[one.arg or "**"] = values = self.values(one.value, at) or (UNKNOWN,)
+            values = self.values(one.value, at) or (UNKNOWN,)
             if one.arg is None and isinstance(values[0], Items):
-                del found["**"]
                 found |= zip(map(str, values[0].keys), values[0].items, strict=False)
+            else:
+                found[one.arg or "**"] = values
         return found
 
     def entered(self, function: Closure, node: ast.Call | None, at: Context) -> Context:

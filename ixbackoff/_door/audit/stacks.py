@@ -18,9 +18,8 @@ from .reaching import Reaching
 
 PRAGMA = re.compile(r"#\s*ixbackoff: one layer\b")
 DEEPEST, KEPT, MOST = 25, 8, 5_000  # calls in calls; stacks and calls of a function
-SINGLE = External("ixbackoff.testing.single_try()")
 CALLS = ("", ".call", ".wraps", ".stream", ".run", ".run_async")  # of an object that tries again
-Step: TypeAlias = ast.Call | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.With
+Step: TypeAlias = ast.Call | ast.For | ast.AsyncFor | ast.While | ast.Try
 
 
 class Stack(NamedTuple):
@@ -44,10 +43,6 @@ class Stack(NamedTuple):
     @property
     def places(self) -> tuple[tuple[Path, int], ...]:
         return tuple((one.file, one.line) for one in self.layers)
-
-    def once(self) -> Stack:
-        """Return the stack without the retries of ixbackoff."""
-        return self._replace(layers=tuple(one for one in self.layers if one.library != OURS))
 
 
 class Walk:
@@ -146,7 +141,8 @@ class Walk:
         found: list[Stack] = []
         for stack in stacks:
             nested = layer.library == OURS and any(one.once for one in (layer, *stack.layers[:1]))
-            one = stack.once() if nested else stack
+            bare = tuple(one for one in stack.layers if one.library != OURS)
+            one = stack._replace(layers=bare) if nested else stack
             verdicts = {
                 failure: self.table.retried(layer.catches, failure) for failure in one.gives
             }
@@ -197,10 +193,6 @@ class Walk:
                 inside = tuple(self.caught(one, handlers, at) for one in self.below(body, at))
                 rest = [*orelse, *final, *(one for handler in handlers for one in handler.body)]
                 return inside + self.below(rest, at)
-            case ast.With(items=items):
-                of = [one for item in items for one in self.reader.values(item.context_expr, at)]
-                found = self.below(ast.iter_child_nodes(node), at)
-                return tuple(one.once() for one in found) if SINGLE in of else found
             case ast.Call():
                 return self.below(ast.iter_child_nodes(node), at) + self.call(node, at)
 
