@@ -145,14 +145,8 @@ class Reader:
                 items = tuple(self.values(one, at) for one in nodes[:LONGEST])
                 return (Items(items, (*range(len(items)),)),)
             case ast.Dict(keys=keys, values=nodes):
-                pairs = dict[object, Values]()
-                for key, value in [*zip(keys, nodes, strict=True)][:LONGEST]:
-                    found = self.values(value, at)
-                    inside = [one for one in found if isinstance(one, Items)] if key is None else []
-                    for one in inside:  # **
-                        pairs |= zip(one.keys, one.items, strict=False)
-                    if not inside:
-                        pairs[getattr(key, "value", "**")] = found or (UNKNOWN,)
+                names = [key and getattr(key, "value", "?") for key in keys]
+                pairs = self.pairs(zip(names[:LONGEST], nodes, strict=False), at)
                 return (Items((*pairs.values(),), (*pairs,)),)
             case ast.Lambda() if node in at.scope.inner:
                 return (Closure(at.scope.inner[node], at.env, at.owner),)
@@ -160,8 +154,8 @@ class Reader:
                 return combined(op, self.values(left, at), self.values(right, at))
             case ast.Subscript(value=of, slice=ast.Constant(value=key)):
                 known = [one for one in self.values(of, at) if isinstance(one, Items)]
-                pairs = [pair for one in known for pair in zip(one.keys, one.items, strict=False)]
-                return [value for one, values in pairs if one == key for value in values]
+                both = [pair for one in known for pair in zip(one.keys, one.items, strict=False)]
+                return [value for one, values in both if one == key for value in values]
             case ast.Name(id=name):
                 return self.named(name, at)
             case ast.Attribute():
@@ -324,14 +318,19 @@ class Reader:
         return (External(path if copy else f"{function.path}()", (*known.items(),)),)
 
     def keywords(self, node: ast.Call, at: Context) -> dict[str, Values]:
-        """Return the keyword arguments of a call; "**" if not all of them are known."""
-        found: dict[str, Values] = {}
-        for one in node.keywords:
-            values = self.values(one.value, at) or (UNKNOWN,)
-            if one.arg is None and isinstance(values[0], Items):
-                found |= zip(map(str, values[0].keys), values[0].items, strict=False)
+        """Return the keyword arguments of a call."""
+        found = self.pairs([(one.arg, one.value) for one in node.keywords], at)
+        return {str(name): values for name, values in found.items()}
+
+    def pairs(self, named: Iterable[tuple[object, ast.expr]], at: Context) -> dict[object, Values]:
+        """Return values by their names; "**" is one of these if not all of them are known."""
+        found: dict[object, Values] = {}
+        for name, node in named:
+            values = self.values(node, at) or (UNKNOWN,)
+            if name is None and isinstance(values[0], Items):
+                found |= zip(values[0].keys, values[0].items, strict=False)
             else:
-                found[one.arg or "**"] = values
+                found["**" if name is None else name] = values
         return found
 
     def entered(self, function: Closure, node: ast.Call | None, at: Context) -> Context:

@@ -25,7 +25,8 @@ class Reaching:
                 self.mention(scope.key, [*sum(of, ()), *reader.ancestors(scope)])
                 for one in scope.inner.values():
                     self.callers[one.key].add(scope.key)
-                self.read(Context(scope, (), scope.owner and Made(scope.owner)))
+                owner = None if scope.owner is None else Made(scope.owner)
+                self.read(Context(scope, (), owner))
         reader.done.clear()
         todo = [*self.found]
         while todo:
