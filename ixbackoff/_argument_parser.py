@@ -108,21 +108,13 @@ def add_flags(parser: ArgumentParser, flags: Iterable[Flag]) -> None:
 
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    """Make a parser of whole numbers from `least` to `most`.
-
-    >>> whole(1, 10)("7")
-    7
-    """
+    """Make a parser of whole numbers from `least` to `most`."""
     bounds = f"{least} or more" if most is None else f"{least} to {most}"
     return bounded(int, least, inf if most is None else most, f"a whole number, {bounds}")
 
 
 def number(least: float, most: float) -> Callable[[str], float]:
-    """Make a parser of numbers from `least` to `most`.
-
-    >>> number(0.001, 10)("2.5")
-    2.5
-    """
+    """Make a parser of numbers from `least` to `most`."""
     return bounded(float, least, most, f"a number, {least:g} to {most:g}")
 
 
@@ -229,10 +221,6 @@ def name_of_file(file: Path) -> str:
 
 
 def in_one_line(error: BaseException) -> str:
-    """Describe an exception in one line.
-
-    >>> in_one_line(ZeroDivisionError("division by zero"))
-    'ZeroDivisionError: division by zero'
-    """
+    """Describe an exception in one line."""
     message = printable(" ".join(str(error).split()))
     return f"{error.__class__.__name__}: {message}" if message else error.__class__.__name__

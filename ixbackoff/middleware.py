@@ -24,6 +24,8 @@ __tracebackhide__ = True
 __all__ = ["asgi", "wsgi", "grpc_server", "apart"]
 
 App: TypeAlias = Callable[..., Awaitable[None]]
+LAST = {f"http.response.{kind}" for kind in ("body", "zerocopysend", "pathsend")}
+"""The messages of ASGI that end an answer, unless more of its body follows."""
 
 
 def asgi(app: App, *, inner: Inner = "nested", proxies: bool = False, say: bool = True) -> App:
@@ -60,7 +62,7 @@ def asgi(app: App, *, inner: Inner = "nested", proxies: bool = False, say: bool 
                 new = [(name.encode(), value.encode()) for name, value in said.items()]
                 old = [one for one in message.get("headers", ()) if one[0].lower() not in dict(new)]
                 message = {**message, "headers": [*old, *new]}
-            if not (starts or message.get("more_body")):
+            if message["type"] in LAST and not message.get("more_body"):
                 request.end()  # first: the server may begin a pipelined request inside of `send`
             await send(message)
 
@@ -97,7 +99,7 @@ def wsgi(
         try:
             with request.inside():
                 body: Any = app(environ, start)
-                if body.__class__ not in (list, tuple):
+                if body.__class__ not in (list, tuple, environ.get("wsgi.file_wrapper")):
                     return Body(body, iter(body), request)
         except BaseException:
             request.end()

@@ -63,15 +63,7 @@ class Fit(NamedTuple):
 
 
 def fit(plan: Plan, limit: ServiceLimit) -> Fit:
-    """Compare the plan of a program with a limit.
-
-    >>> from ixbackoff import N3, Download, at, do, plan
-    >>> page = Download("http://localhost/a", "a")
-    >>> fit(plan(at(N3).retry(do(page).limit(5))), service_limit("sqs")).reason
-    'fits sqs (30 s), with 3 s to spare'
-    >>> fit(plan(at(N3).retry(page)), service_limit("sqs")).reason
-    'fits sqs (30 s), if no try takes longer than 5.75 s'
-    """
+    """Compare the plan of a program with a limit."""
     no, instead = f"does not fit {limit}", f"give it within={limit.seconds:g}, or a lower rung"
     if plan.longest == inf:
         return Fit(limit, False, f"{no}: it retries until it succeeds; {instead}")

@@ -37,8 +37,8 @@ from ..schedules.algebra import Schedule
 from ..schedules.kinds import powers_of_two
 from ..schedules.timings import After
 from .answering import PLAIN, interpreter, interpreter_async
+from .called import checked_function, undecorated
 from .callers import caller
-from .function_checks import checked_function, undecorated
 from .settings import KEPT, LONGEST, Nested, Settings, Wanted
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from types import FrameType, TracebackType
 from typing import Any, Self, final
 
 from .._limits.deadlines import LEFT, Left
-from .._limits.eventloop import cancelled_since, current_task
+from .._limits.eventloop import cancelled_since
 from .._limits.nesting import REFUSED, Mark, begin, check_alone, check_not_refused, may_be_inside
 from .._meaning.chains import Ladder, renamed
 from .._meaning.runs import ProgramRun
@@ -267,7 +267,7 @@ class TriesAsync(BlockLoop):
         self, inner: Called | None, stream: Stream, run: ProgramRun, handlers: Handlers
     ) -> None:
         super().__init__(inner, stream, run, handlers)
-        run.cancelled = cancelled_since(current_task())
+        run.cancelled = cancelled_since()
 
     def __aiter__(self) -> Self:
         return self

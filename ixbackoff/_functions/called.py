@@ -1,14 +1,15 @@
-"""A decorated function: its name, and everything that its calls share."""
+"""A decorated function: what it may be, its name, and everything that its calls share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from .._meaning.chains import PROGRAM
 from .._meaning.defaults import ONCE
 from .._meaning.names import function_name
 from .._words.calls import Call, CallAsync
-from .._words.commands import is_coroutine_function
+from .._words.commands import GENERATORS, code_flags, is_coroutine_function
 from .._words.rungs import ENDLESS
 from ..schedules.timings import After
 from .settings import wanting
@@ -46,3 +47,26 @@ class Called:
 
     def __str__(self) -> str:
         return f"{self.name} (backoff {self.backoff.rung_name})"
+
+
+def checked_function(function: Any) -> Any:
+    name = function_name(function)
+    kind = type(function).__name__
+    if kind in ("staticmethod", "classmethod", "property"):
+        raise TypeError(f"backoff on a {kind}: write it below @{kind}.")
+    if not callable(function):
+        raise TypeError(f"backoff on {function!r}: it is for functions and methods.")
+    if code_flags(function) & GENERATORS:
+        raise TypeError(
+            f"backoff on {name}: it is a generator function, and after a failure it would yield "
+            "the first items again: write backoff(...).stream, which retries it until its first "
+            "item, or return a list."
+        )
+    return function
+
+
+def undecorated(function: Any) -> Any:
+    if not hasattr(function, PROGRAM):
+        return function
+    itself = getattr(function, "__self__", None)
+    return function.__wrapped__ if itself is None else function.__wrapped__.__get__(itself)

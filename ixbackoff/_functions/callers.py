@@ -11,7 +11,7 @@ from types import CoroutineType
 from typing import Any
 
 from .._limits.deadlines import in_time_around
-from .._limits.eventloop import cancelled_since, current_task
+from .._limits.eventloop import cancelled_since
 from .._limits.nesting import (
     HERE,
     REFUSED,
@@ -37,10 +37,10 @@ from .._running.sleeping import (
 from .._words.commands import is_coroutine_function, raisable
 from ..schedules.timings import After
 from .answering import OTHERS
-from .called import Called
+from .called import Called, checked_function
 from .ends import ended
-from .function_checks import checked_function, no_coroutine_function
 from .nested_once import by_program, by_program_async, hurry, once_in_request
+from .settings import no_coroutine_function
 from .watching import Watched
 
 __tracebackhide__ = True
@@ -204,9 +204,9 @@ def in_thread(descent: Callable[[], After]) -> tuple[After, Any, Any]:
 
 
 def in_task(descent: Callable[[], After], failure: Exception) -> tuple[After, Any, Any, Any]:
-    task = current_task()
-    after = in_time_around(descent())
-    return after, awaitable(task), default_logger(), cancelled_since(task, failure)
+    cancelled = cancelled_since(failure)  # `int` outside of tasks of asyncio
+    sleep = awaitable(in_asyncio=cancelled is not int)
+    return in_time_around(descent()), sleep, default_logger(), cancelled
 
 
 def check_answer(called: Called, answer: Any, mine: Mark) -> None:

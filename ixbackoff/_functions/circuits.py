@@ -16,7 +16,7 @@ from .._limits.breakers import CircuitBreaker
 from .._running.eventloops import clock, now
 from .._words.commands import raisable
 from ..schedules.timings import After
-from .function_checks import no_coroutine_function
+from .settings import no_coroutine_function
 
 
 def guarded(function: Any, awaits: bool, breaker: CircuitBreaker) -> Any:

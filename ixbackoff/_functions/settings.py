@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from .._limits.stopping import checked_stop
 from .._meaning.chains import checked_name
 from .._meaning.defaults import ONCE, Defaults
+from .._meaning.names import function_name
 from .._words.checks import above_zero, in_seconds
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, choices
@@ -114,3 +115,12 @@ def wanting(function: Any, until: Wanted | None) -> Any:
         return result if result.__class__ is CoroutineType else wanted(result)
 
     return answer
+
+
+def no_coroutine_function(function: Any, coroutine: Any) -> Misuse:
+    """Close the coroutine that a plain function returned, and return the error for it."""
+    coroutine.close()
+    return Misuse(
+        f"backoff on {function_name(function)}: it is not written with `async def`, but it "
+        "returned a coroutine, which would not be retried: put backoff on the `async def` itself."
+    )

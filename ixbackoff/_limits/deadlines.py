@@ -53,12 +53,6 @@ class Limit:
             self.where, self.refused = where, refused
         return Expired(self)
 
-    def not_begun(self, now: float) -> DeadlineExceeded:
-        """Return the failure of a part whose seconds are 0 or less."""
-        made = DeadlineExceeded(f"not done within {self.seconds:g} s: there was no time to begin")
-        made.refused = now
-        return made
-
     def exceeded(self, outcome: BaseException | None) -> DeadlineExceeded:
         """Return the failure of an interrupted part, with the notes of `outcome`."""
         made = DeadlineExceeded(f"not done within {self.seconds:g} s{self.where}")

@@ -41,19 +41,15 @@ def running() -> tuple[ModuleType | None, ModuleType | None]:
 # cancelled scope of trio the wait before the next try is cancelled.
 
 
-def current_task() -> Any:
-    try:
-        return sys.modules["asyncio"].current_task()
-    except (LookupError, AttributeError, RuntimeError):  # as in `running`, or no loop is running
-        return None
-
-
-def cancelled_since(task: Any, failure: BaseException | None = None) -> Callable[[], int]:
+def cancelled_since(failure: BaseException | None = None) -> Callable[[], int]:
     """Return a function that tells whether the current task has been cancelled since this call.
 
     Given the failure of the first try of a call, cancellations in that try count, too.
     """
-    cancelling: Callable[[], int] = getattr(task, "cancelling", int)
+    try:
+        cancelling: Callable[[], int] = sys.modules["asyncio"].current_task().cancelling
+    except (LookupError, AttributeError, RuntimeError):  # as in `running`, or no task is running
+        return int
     before = cancelling()
     if before == 0 or not (failure is None or caught_by_a_caller(failure)):
         return cancelling

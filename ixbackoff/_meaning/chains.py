@@ -183,13 +183,6 @@ def checked_name(name: str) -> str:
     return name
 
 
-def continued(following: Ladder, rung: Position) -> Position:
-    """Check that `following` starts at `rung`, if that is known; return the rung where it ends."""
-    if rung is not None:
-        check_start(following.start, rung)
-    return following.ends_at
-
-
 def check_start(start: int, rung: int) -> None:
     if start != rung:
         instead = ", or put its effect into the attempt before, so that both are tried together"

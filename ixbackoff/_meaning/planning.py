@@ -19,13 +19,13 @@ from .steps import (
     BackoffStep,
     BindStep,
     DoStep,
+    DownStep,
     EndStep,
+    JoiningStep,
     MapStep,
-    OrBindStep,
     OrElseStep,
     RetryStep,
     RetryWithStep,
-    SkipStep,
     ThenStep,
     WaitStep,
 )
@@ -250,7 +250,7 @@ class _Planner:
         while frames:
             steps, well, failed = frames[-1]
             for step in steps:
-                if not isinstance(step, BindStep | OrBindStep) or step.known is None:
+                if not isinstance(step, JoiningStep) or step.known is None:
                     self.take(step)
                     continue
                 frames.append((iter(step.known.steps()), *self.enter(step, step.known)))
@@ -291,7 +291,7 @@ class _Planner:
         known = None if tries is None or takes == inf else takes
         return PlannedRung(rung, tries, waits, when, known, self.begins.get(rung, 0.0))
 
-    def enter(self, step: BindStep | OrBindStep, known: Ladder) -> tuple[Ways, Ways]:
+    def enter(self, step: JoiningStep, known: Ladder) -> tuple[Ways, Ways]:
         """Enter a joined program; return the places, well and failed, of runs that pass it over."""
         bind = isinstance(step, BindStep)
         taken = self.well if bind else self.failed
@@ -305,7 +305,7 @@ class _Planner:
         return over_well, over_failed
 
     def take(self, step: Step) -> None:
-        if isinstance(step, BindStep | OrBindStep):
+        if isinstance(step, JoiningStep):
             self.take_unknown(step)
         elif isinstance(step, RetryStep):
             self.take_retry(step)
@@ -317,7 +317,7 @@ class _Planner:
             self.well, self.failed = merged(self.well, tried), merged(self.failed, tried)
         elif isinstance(step, MapStep):
             self.failed = merged(self.failed, self.well)
-        elif not isinstance(step, BackoffStep | WaitStep | SkipStep | AtStep | EndStep):
+        elif not isinstance(step, DownStep | AtStep | EndStep):
             raise NotImplementedError(f"A plan does not know what {step.__class__.__name__} does.")
         else:
             failed = self.waited(self.failed, "failed") if isinstance(step, BackoffStep) else {}
@@ -325,7 +325,7 @@ class _Planner:
             self.failed = self.moved(merged(self.failed, failed), step)
             self.well = self.moved(well, step)
 
-    def take_unknown(self, step: BindStep | OrBindStep) -> None:
+    def take_unknown(self, step: JoiningStep) -> None:
         bind = isinstance(step, BindStep)
         outcome: Ways = {}
         for (rung, _), worst in (self.well if bind else self.failed).items():

@@ -46,13 +46,6 @@ def descents(
     then the last of these again and again. While `ONE_TRY` is not empty, the first failure ends
     the retry; a wait after a success still takes place.
 
-    >>> from ixbackoff import Exponential, NotReady, Throttled
-    >>> after = descents(3, (NotReady, Throttled), bool, Exponential().begin)()
-    >>> after(NotReady(), 0, 0.0), after(Throttled(5), 1, 1.0), after(NotReady(), 2, 5.0)
-    (1.0, 5.0, 5.0)
-    >>> after(NotReady(), 3, 5.0) is None
-    True
-
     Args:
         rungs: the number of waits left, or `ENDLESS`.
         kinds: the classes of failures to retry.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .._limits.deadlines import Expired, Limit, time_around
@@ -241,11 +240,7 @@ class ProgramRun(Run):
         self.unchosen_note = not_chosen(failure, chosen is is_transient)
 
     def recoverable(self, failure: BaseException) -> bool:
-        """Return whether a step may recover from `failure`.
-
-        It may not recover from a misuse or an exception of a wait, nor after a time limit of the
-        run.
-        """
+        """Return whether a step may recover from `failure`."""
         return (
             isinstance(failure, Exception)
             and failure is not self.not_waited
@@ -316,12 +311,9 @@ def noted(
     request = served()
     if request is not None:
         request.hear(failure, story.wait_count > 0)
-    with suppress(Exception):  # some exceptions reject notes
-        notes = getattr(failure, "__notes__", [])
-        stale = TRIES if refused else NOTE
-        notes[:] = [old for old in notes if not str(old).startswith(stale)]
-        if note:
-            failure.add_note(note)
-        switched = "".join(f" (each ladder tries once: {switch})" for switch in ONE_TRY[-1:])
-        failure.add_note(story_note(story, switched))
+    switched = "".join(f" (each ladder tries once: {switch})" for switch in ONE_TRY[-1:])
+    stale = TRIES if refused else NOTE
+    if note:
+        add_note(failure, note, stale)
+    add_note(failure, story_note(story, switched), None if note else stale)
     return failure

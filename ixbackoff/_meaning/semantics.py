@@ -46,6 +46,7 @@ from .steps import (
     EndStep,
     Guard,
     Guarded,
+    JoiningStep,
     Limited,
     MapStep,
     OrBindStep,
@@ -246,94 +247,47 @@ def in_order(attempt: Chain, inside: InAttempt) -> Task:
 
 
 def do(step: DoStep, place: Place, _: Any) -> Asked:
-    """Perform the effect; its answer is the value.
-
-    >>> from ixbackoff import N0, Log, at, unroll
-    >>> list(unroll(at(N0).do(Log("one"))))
-    [Log(message='one', level=20)]
-    """
+    """Perform the effect; its answer is the value."""
     return performed(step.effect, place)
 
 
 def start(step: StartStep, place: Place, _: Any) -> Asked:
-    """Start the generator function of an attempt in do-notation; its return value is the value.
-
-    >>> from ixbackoff import Log, attempt, unroll
-    >>> @attempt
-    ... def hello():
-    ...     yield from Log("hello")
-    >>> list(unroll(hello()))
-    [Log(message='hello', level=20)]
-    """
+    """Start the generator function of an attempt in do-notation; its return value is the value."""
     place.tries += 1
     task = step.function(*step.arguments, **step.keywords)
     return Enter(task if step.fresh else fresh(task, step.function))
 
 
 def then(step: ThenStep, place: Place, value: Any) -> Asked:
-    """Perform the effect that the function makes of the value; its answer is the next value.
-
-    >>> from ixbackoff import N0, Log, Pick, at, unroll
-    >>> stream = unroll(at(N0).do(Pick(6)).then(lambda number: Log(str(number))))
-    >>> next(stream), stream.send(4)
-    (Pick(count=6), Log(message='4', level=20))
-    """
+    """Perform the effect that the function makes of the value; its answer is the next value."""
     return performed(checked_effect(step.function(value)), place)
 
 
 def or_else(step: OrElseStep, place: Place, failure: Exception) -> Asked:
-    """Perform the effect if the failure is chosen; its answer replaces the failure.
-
-    >>> from ixbackoff import N0, Log, NotReady, at, unroll
-    >>> stream = unroll(at(N0).do(Log("one")).or_else(Log("other")))
-    >>> next(stream), stream.throw(NotReady())
-    (Log(message='one', level=20), Log(message='other', level=20))
-    """
+    """Perform the effect if the failure is chosen; its answer replaces the failure."""
     return performed(step.effect, place) if chooses(step.chosen, failure) else None
 
 
 def bind(step: BindStep, run: ProgramRun, value: Any) -> Asked:
-    """Continue with the program that the function makes of the value.
-
-    >>> from ixbackoff import N1, Log, at, unroll
-    >>> list(unroll(at(N1).bind(lambda _: at(N1).wait())))
-    [Delay(seconds=1.0, rung=1)]
-    """
+    """Continue with the program that the function makes of the value."""
     rung, sure = run.descend(step)
     return entered_by(step, run, value, rung, sure)
 
 
 def or_bind(step: OrBindStep, run: ProgramRun, failure: Exception) -> Asked:
-    """Continue with the program that the function makes of the failure, if it is chosen.
-
-    >>> from ixbackoff import N1, Log, NotReady, at, unroll
-    >>> stream = unroll(at(N1).do(Log("one")).or_bind(lambda failure: at(N1).retry(Log("other"))))
-    >>> next(stream), stream.throw(NotReady())
-    (Log(message='one', level=20), Log(message='other', level=20))
-    """
+    """Continue with the program that the function makes of the failure, if it is chosen."""
     before = run.descend(step)  # first: the predicate may raise an exception
     return entered_by(step, run, failure, *before) if chooses(step.chosen, failure) else None
 
 
 def wait(step: WaitStep, run: ProgramRun, value: Any) -> Asked:
-    """Wait, and keep the value, one rung down.
-
-    >>> from ixbackoff import N2, at, unroll
-    >>> list(unroll(at(N2).wait().wait()))
-    [Delay(seconds=1.0, rung=2), Delay(seconds=2.0, rung=1)]
-    """
+    """Wait, and keep the value, one rung down."""
     rung, _ = run.descend(step)
     return Enter(waited(rung, run, None, value))
 
 
 def backoff(step: BackoffStep, run: ProgramRun, failure: Exception) -> Asked:
-    """Wait if the failure is chosen, and keep the failure; descend one rung in any case.
-
-    >>> from ixbackoff import N1, Log, NotReady, at, unroll
-    >>> stream = unroll(at(N1).do(Log("one")).backoff())
-    >>> next(stream), stream.throw(NotReady())
-    (Log(message='one', level=20), Delay(seconds=1.0, rung=1))
-    """
+    """Wait if the failure is chosen, and keep the failure; descend one rung in any case."""
     rung, _ = run.descend(step)  # first: the predicate may raise an exception
     if chosen := chooses(step.chosen, failure):
         return Enter(waited(rung, run, failure, None, chosen))
@@ -345,35 +299,17 @@ def retry(step: RetryStep, run: ProgramRun, _: Any) -> Asked:
     """Perform the effect; while its failure is chosen, wait, descend, and perform it again.
 
     `retry_with` performs the effect that its function makes of the rung.
-
-    >>> from ixbackoff import N1, Log, NotReady, at, unroll
-    >>> stream = unroll(at(N1).retry(Log("try")))
-    >>> next(stream), stream.throw(NotReady()), next(stream)
-    (Log(message='try', level=20), Delay(seconds=1.0, rung=1), Log(message='try', level=20))
     """
     return Enter(retried(step.on, step.chosen, run))
 
 
 def resume(step: ResumeStep, run: ProgramRun, _: Any) -> Asked:
-    """Do what `retry` does, but do not issue answered commands again.
-
-    >>> from ixbackoff import N1, Log, NotReady, at, do, unroll
-    >>> stream = unroll(at(N1).resume(do(Log("one")).then(lambda _: Log("two"))))
-    >>> next(stream), next(stream)
-    (Log(message='one', level=20), Log(message='two', level=20))
-    >>> stream.throw(NotReady()), next(stream)
-    (Delay(seconds=1.0, rung=1), Log(message='two', level=20))
-    """
+    """Do what `retry` does, but do not issue answered commands again."""
     return Enter(resumed(step, run))
 
 
 def passed_over(step: Step, run: ProgramRun, _: Any) -> Asked:
-    """Descend by the step, and do nothing else.
-
-    >>> from ixbackoff import N2, at, unroll
-    >>> list(unroll(at(N2).skip().wait()))
-    [Delay(seconds=2.0, rung=1)]
-    """
+    """Descend by the step, and do nothing else."""
     run.descend(step)
     return None
 
@@ -388,7 +324,7 @@ def refused(step: Step, place: Place, _: Any) -> Asked:
     )
 
 
-Meanings: TypeAlias = Mapping[type[Step], Any]
+Meanings: TypeAlias = dict[type[Step], Any]
 """The meaning of each kind of step: a function of the step, the place, and value or failure.
 
 `None` passes over a step that does not descend.
@@ -396,17 +332,10 @@ Meanings: TypeAlias = Mapping[type[Step], Any]
 
 WELL_IN_ATTEMPT: Meanings = {DoStep: do, StartStep: start, ThenStep: then, OrElseStep: None}
 FAILED_IN_ATTEMPT: Meanings = {
-    DoStep: None,
-    StartStep: None,
-    ThenStep: None,
-    MapStep: None,
+    **dict.fromkeys((DoStep, StartStep, ThenStep, MapStep)),
     OrElseStep: or_else,
 }
-WELL: Meanings = {
-    DoStep: do,
-    StartStep: start,
-    ThenStep: then,
-    OrElseStep: None,
+WELL: Meanings = WELL_IN_ATTEMPT | {
     BindStep: bind,
     OrBindStep: passed_over,
     BackoffStep: passed_over,
@@ -418,12 +347,7 @@ WELL: Meanings = {
     ResumeStep: resume,
     EndStep: passed_over,
 }
-FAILED: Meanings = {
-    DoStep: None,
-    StartStep: None,
-    ThenStep: None,
-    MapStep: None,
-    OrElseStep: or_else,
+FAILED: Meanings = FAILED_IN_ATTEMPT | {
     BindStep: passed_over,
     OrBindStep: or_bind,
     BackoffStep: backoff,
@@ -463,9 +387,7 @@ def performed(effect: Any, place: Place) -> Asked:
     return Enter(fresh(iter(effect), kind))
 
 
-def entered_by(
-    step: BindStep | OrBindStep, run: ProgramRun, given: Any, rung: int, sure: bool
-) -> Enter:
+def entered_by(step: JoiningStep, run: ProgramRun, given: Any, rung: int, sure: bool) -> Enter:
     program = run.entered(step, given, rung, sure)
     task = chained(program, run)
     return Enter(
@@ -473,7 +395,7 @@ def entered_by(
     )
 
 
-def ending(task: Task, run: ProgramRun, step: BindStep | OrBindStep) -> Task:
+def ending(task: Task, run: ProgramRun, step: JoiningStep) -> Task:
     """Run `task`, then set the rung of the run to the end that the step is annotated with."""
     try:
         return (yield Enter(task))
@@ -560,24 +482,15 @@ def retried(
 def resumed(step: ResumeStep, run: ProgramRun) -> Task:
     log: list[Entry] = []
     once = chain(Chain, None, DoStep(step.effect))
+
+    def again(_: int) -> Chain:
+        ons = [] if run.ons is None else run.ons  # not `None`, so gates know of the replay
+        return chain(Chain, None, StartStep(replay, (part(once, ons), log, run.ons), {}))
+
     try:
-        again = retried(lambda _: Again(once, log, run.ons), step.chosen, run, log)
-        return (yield from again)
+        return (yield from retried(again, step.chosen, run, log))
     finally:
         log.clear()
-
-
-class Again:
-    __slots__ = ("chain", "log", "ons")
-
-    def __init__(self, chain: Chain, log: list[Entry], ons: list[Predicate] | None) -> None:
-        self.chain = chain
-        self.log = log
-        self.ons = ons
-
-    def __iter__(self) -> Stream:
-        ons = [] if self.ons is None else self.ons  # not `None`, so gates know of the replay
-        return replay(part(self.chain, ons), self.log, self.ons)
 
 
 def limited(asked: Asked, seconds: float, place: Place) -> Task:
@@ -594,7 +507,8 @@ def limited(asked: Asked, seconds: float, place: Place) -> Task:
     limit = Limit(now, seconds, whole=place.__class__ is ProgramRun)
     limit.foreign = foreign
     if seconds <= 0:
-        raise limit.not_begun(now)
+        limit.expire(": there was no time to begin", now)
+        raise limit.exceeded(None)
     place.limits.append(limit)
     outcome: BaseException | None = None
     try:

@@ -60,11 +60,7 @@ class DoStep(Step):
 
 
 class StartStep(Step):
-    """Well: start a generator function.
-
-    Attributes:
-        fresh: true if each call makes a new generator, as a function written with `yield` does.
-    """
+    """Well: start a generator function; it is `fresh` if each call makes a new generator."""
 
     __slots__ = ("arguments", "fresh", "function", "keywords")
 
@@ -75,22 +71,23 @@ class StartStep(Step):
         self.keywords = keywords
 
 
-class ThenStep(Step):
+class FunctionStep(Step):
+    __slots__ = ("function",)
+
+    def __init__(self, function: Function) -> None:
+        self.function = checked_function(function)
+
+
+class ThenStep(FunctionStep):
     """Well: perform the effect that the function makes of the value."""
 
-    __slots__ = ("function",)
-
-    def __init__(self, function: Function) -> None:
-        self.function = checked_function(function)
+    __slots__ = ()
 
 
-class MapStep(Step):
+class MapStep(FunctionStep):
     """Well: apply the function to the value."""
 
-    __slots__ = ("function",)
-
-    def __init__(self, function: Function) -> None:
-        self.function = checked_function(function)
+    __slots__ = ()
 
     def parts(self) -> tuple[Any, ...]:
         return ()
@@ -107,12 +104,9 @@ class OrElseStep(Step):
 
 
 class JoiningStep(Step):
-    """Continue with the program that the function makes.
+    """Continue with the program that the function makes, from `start` to `end`, if known.
 
-    Attributes:
-        known: the program, if it is always the same.
-        start: the rung where the program starts, if that is known.
-        end: the rung where the program ends, if that is known.
+    `known` is the program, if it is always the same.
     """
 
     __slots__ = ("defaults", "end", "function", "known", "start", "unknown", "may_wait")
@@ -161,36 +155,48 @@ class OrBindStep(JoiningStep):
         self.chosen = chosen
 
 
-class BackoffStep(Step):
+class DownStep(Step):
+    """Go one rung down, in either state; `name` is that of the method."""
+
+    __slots__ = ()
+    name = ""
+
+    def below(self, rung: Position) -> Position:
+        if rung == ENDLESS:
+            raise Misuse(
+                f".{self.name}() goes one rung down, and a ladder without end has none below: use "
+                ".retry, .resume, .retry_with or .end at FOREVER."
+            )
+        if rung == 0:
+            raise Misuse(
+                f".{self.name}() goes one rung down, but no wait is left at N0: "
+                "start the program on a higher rung, or leave the step out."
+            )
+        return None if rung is None else rung - 1
+
+
+class BackoffStep(DownStep):
     """Failed, and the failure is chosen: wait. In either state: go one rung down."""
 
     __slots__ = ("chosen",)
-    may_wait = True
+    name, may_wait = "backoff", True
 
     def __init__(self, chosen: Predicate) -> None:
         self.chosen = chosen
 
-    def below(self, rung: Position) -> Position:
-        return _one_down(rung, "backoff")
 
-
-class WaitStep(Step):
+class WaitStep(DownStep):
     """Well: wait. In either state: go one rung down."""
 
     __slots__ = ()
-    may_wait = True
-
-    def below(self, rung: Position) -> Position:
-        return _one_down(rung, "wait")
+    name, may_wait = "wait", True
 
 
-class SkipStep(Step):
+class SkipStep(DownStep):
     """Go one rung down without a wait."""
 
     __slots__ = ()
-
-    def below(self, rung: Position) -> Position:
-        return _one_down(rung, "skip")
+    name = "skip"
 
 
 class AtStep(Step):
@@ -255,20 +261,6 @@ class EndStep(Step):
         return 0
 
 
-def _one_down(rung: Position, step: str) -> Position:
-    if rung == ENDLESS:
-        raise Misuse(
-            f".{step}() goes one rung down, and a ladder without end has none below: use .retry, "
-            ".resume, .retry_with or .end at FOREVER."
-        )
-    if rung == 0:
-        raise Misuse(
-            f".{step}() goes one rung down, but no wait is left at N0: "
-            "start the program on a higher rung, or leave the step out."
-        )
-    return None if rung is None else rung - 1
-
-
 def checked_effect(effect: Any) -> Any:
     kind: type = effect.__class__
     if issubclass(kind, Command) and kind is not Delay:
@@ -328,13 +320,7 @@ def known_program(following: object, operator: str, instead: str) -> tuple[Funct
 
 
 def annotated(function: Any) -> tuple[Position, Position]:
-    """Return the rungs where the program that `function` returns starts and ends, as annotated.
-
-    >>> from ixbackoff import N0, N2, Program
-    >>> def ask(answer: str) -> Program[N2, N0, str]: ...
-    >>> annotated(ask), annotated(lambda answer: ...)
-    ((2, 0), (None, None))
-    """
+    """Return the rungs where the program that `function` returns starts and ends, as annotated."""
     try:
         hints: Any = getattr(function, "__annotations__", None)
     except NameError:  # from Python 3.14 on: a name that only a type checker knows

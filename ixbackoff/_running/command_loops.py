@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from .._limits.breakers import checked_breaker
 from .._limits.budgets import checked_budget
 from .._limits.deadlines import checked_seconds, time_limit
-from .._limits.eventloop import cancelled_since, current_task
+from .._limits.eventloop import cancelled_since
 from .._limits.gate import checked_gates
 from .._limits.nesting import REFUSED, begin, carries_mark, check_not_refused
 from .._meaning.chains import Ladder
@@ -56,7 +56,7 @@ async def run_async(program: Ladder, interpreter: AnyInterpreter, how: Defaults)
     stream = unrolled(program, how, interpreter._in_place, state, observed=True)
     if program._may_wait is False:
         return await answered_async(stream, handlers)
-    state.cancelled = cancelled_since(current_task())
+    state.cancelled = cancelled_since()
     return await alone_async(stream, handlers, state)
 
 

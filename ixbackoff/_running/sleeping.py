@@ -81,9 +81,9 @@ def check_loop(seconds: float) -> None:
         frame, depth = frame.f_back, depth + 1
 
 
-def awaitable(task: object = None) -> Callable[[float], Awaitable[object]]:
-    """Return the function that sleeps in the event loop of the caller, whose task may be given."""
-    asyncio, trio = running() if task is None else (sys.modules["asyncio"], None)
+def awaitable(in_asyncio: bool = False) -> Callable[[float], Awaitable[object]]:
+    """Return the function that sleeps in the event loop of the caller."""
+    asyncio, trio = (sys.modules["asyncio"], None) if in_asyncio else running()
     library = asyncio or trio
     if library is None:
         raise Misuse("Waiting needs asyncio or trio, and neither is running.")

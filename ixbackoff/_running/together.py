@@ -74,18 +74,13 @@ class Rules:
 
     An `all_of` has all answers, or the first failure. A hedge has the first answer; after a failure
     it waits for its other request or ends (`awaits_other`): retries belong to the ladder.
-
-    Attributes:
-        begun: the times at which the running effects began, by place.
-        over: whether the effects that still run have to end.
-        starts: the seconds after which each effect may begin.
     """
 
     def __init__(self, command: Together, make: Callable[..., Any] = branch) -> None:
         self._make = make  # makes a branch of the command, an index and seconds
-        self.begun: dict[int, float] = {}
-        self.over = not command.effects
-        self.starts = [0.0] * len(command.effects)
+        self.begun: dict[int, float] = {}  # the times at which running effects began, by place
+        self.over = not command.effects  # whether the effects that still run have to end
+        self.starts = [0.0] * len(command.effects)  # the seconds after which each may begin
         self._answers: Any = [None] * len(command.effects)
         self._left = len(command.effects)
         self._failure: BaseException | None = None

@@ -232,8 +232,20 @@ if TYPE_CHECKING:
         ) -> Awaitable[R]: ...
 
 
+class Table:
+    """A table of handlers; the plain ones, except that of `Delay`, also answer in place."""
+
+    __slots__ = ("_handlers", "_in_place")
+    _handlers: Handlers
+    _in_place: Handlers
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(kind.__name__ for kind in self._handlers)
+        return f"<{self.__class__.__name__} of {kinds}>"
+
+
 @final
-class Interpreter(Generic[E_contra]):
+class Interpreter(Table, Generic[E_contra]):
     """A table of handlers, one for each kind of command: it answers every command in `E_contra`.
 
     `Kind.handled_by(function)` makes one for one kind. `a | b` answers what either of them answers;
@@ -245,9 +257,7 @@ class Interpreter(Generic[E_contra]):
     <Interpreter of Log, Download>
     """
 
-    __slots__ = ("_handlers", "_in_place")
-    _handlers: Handlers
-    _in_place: Handlers
+    __slots__ = ()
 
     def __init__(self, _sealed: Never) -> None:
         raise TypeError("Make an interpreter from handlers: SomeCommand.handled_by(...) | ...")
@@ -279,12 +289,9 @@ class Interpreter(Generic[E_contra]):
         handlers = {kind: wrapped(handler) for kind, handler in self._handlers.items()}
         return interpreter_of(Interpreter, handlers)
 
-    def __repr__(self) -> str:
-        return _described(self)
-
 
 @final
-class AsyncInterpreter(Generic[E_contra]):
+class AsyncInterpreter(Table, Generic[E_contra]):
     """A table of handlers, plain and awaited, for `run_async`.
 
     `Kind.awaited_by(function)` makes one for one kind; `|` joins it with either class.
@@ -295,9 +302,7 @@ class AsyncInterpreter(Generic[E_contra]):
     <AsyncInterpreter of Delay, Log>
     """
 
-    __slots__ = ("_handlers", "_in_place")
-    _handlers: Handlers
-    _in_place: Handlers
+    __slots__ = ()
 
     def __init__(self, _sealed: Never) -> None:
         raise TypeError("Make an interpreter from handlers: SomeCommand.awaited_by(...) | ...")
@@ -331,15 +336,8 @@ class AsyncInterpreter(Generic[E_contra]):
         handlers = {kind: wrapped(handler) for kind, handler in self._handlers.items()}
         return interpreter_of(AsyncInterpreter, handlers)
 
-    def __repr__(self) -> str:
-        return _described(self)
 
-
-def joined(
-    cls: type[I_any],
-    left: Interpreter[Any] | AsyncInterpreter[Any],
-    right: Interpreter[Any] | AsyncInterpreter[Any],
-) -> I_any:
+def joined(cls: type[I_any], left: Table, right: Table) -> I_any:
     handlers, in_place = left._handlers, left._in_place
     for kind in right._handlers:
         if _is_generic(kind):
@@ -397,10 +395,7 @@ def without_handlers(kinds: list[type]) -> str:
 
 
 def interpreter_of(cls: type[I_any], handlers: Handlers, in_place: Handlers | None = None) -> I_any:
-    """Make an interpreter of a table of handlers; every interpreter is made here.
-
-    `in_place` are the handlers that the machine may call itself: all plain ones but `Delay`'s.
-    """
+    """Make an interpreter of a table of handlers; every interpreter is made here."""
     made = object.__new__(cls)
     made._handlers = handlers
     if in_place is None:
@@ -440,11 +435,6 @@ def stop_error(error: BaseException) -> RuntimeError:
 
 def _is_generic(kind: type) -> bool:
     return bool(getattr(kind, "__parameters__", ()))
-
-
-def _described(interpreter: Interpreter[Any] | AsyncInterpreter[Any]) -> str:
-    kinds = ", ".join(kind.__name__ for kind in interpreter._handlers)
-    return f"<{interpreter.__class__.__name__} of {kinds}>"
 
 
 def is_coroutine_function(function: Callable[..., object]) -> bool:

@@ -167,18 +167,6 @@ class Delay(Command[None]):
     def __repr__(self) -> str:
         return f"Delay(seconds={self.seconds!r}, rung={self.rung!r})"
 
-    def __str__(self) -> str:
-        return f"{described(self.failure)}on N{self.rung}, waiting {self.seconds:g} s"
-
-
-def described(failure: Exception | None) -> str:
-    """Describe the failure before a wait, with its first note, where handlers give details."""
-    if failure is None:
-        return ""
-    message = f": {failure}" if str(failure) else ""
-    note = next(iter(getattr(failure, "__notes__", ())), None)
-    return f"{failure.__class__.__name__}{message}{f' ({note})' if note else ''}; "
-
 
 def delay(seconds: float, rung: int, failure: Exception | None, run: Any = None) -> Delay:
     """Make a `Delay`; only the ladder calls this."""

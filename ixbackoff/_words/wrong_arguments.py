@@ -195,7 +195,7 @@ EXAMPLES = {
     ".retry": ".retry(effect, on=[OSError, ValueError])",
     "durable": '@durable(name="order")',
     "backoff": "backoff(N3, on=OSError)",
-    "at": "at(N3)",
+    "at": "at(N3).retry(call(get)).run(interpreter, schedule=...)",
     "first_of": "first_of([first, second])",
     "observe": "observe(print)",
     "plan": "plan(at(N3).retry(effect))",

@@ -13,29 +13,7 @@ from .last_answer import Resending, limited
 __tracebackhide__ = True
 
 
-class Interceptor:
-    def __init__(self, backoff: Backoff[Any]) -> None:
-        self._sending: Resending[Any] = Resending(backoff, failure_of)
-
-    def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
-        """Make a call with retries, and return its last outcome; in `grpc.aio` as a coroutine."""
-        method = details.method
-        name = (method.decode() if isinstance(method, bytes) else method).lstrip("/")
-
-        def one_try() -> Any:
-            return continuation(details._replace(timeout=limited(details.timeout)), request)
-
-        async def one_try_async() -> Any:
-            call = await continuation(details, request)
-            await call  # raises its failure
-            return call
-
-        if is_coroutine_function(continuation):
-            return self._sending.send_async(name, one_try_async)
-        return self._sending.send(name, one_try)
-
-
-def interceptor(backoff: Backoff[Any]) -> Interceptor:
+def interceptor(backoff: Backoff[Any]) -> Any:
     """Make an interceptor that retries calls, for channels of `grpc` and of `grpc.aio`.
 
     It is for calls with one request and one answer. Those with streams are made once.
@@ -57,8 +35,26 @@ def interceptor(backoff: Backoff[Any]) -> Interceptor:
     with needed("interceptor", "grpc", {"grpc"}):
         grpc: Any = import_module("grpc")
     kinds = grpc.UnaryUnaryClientInterceptor, grpc.aio.UnaryUnaryClientInterceptor
-    made: Interceptor = type("Interceptor", (Interceptor, *kinds), {})(backoff)
-    return made
+    sending: Resending[Any] = Resending(backoff, failure_of)
+
+    def intercept(_: Any, continuation: Any, details: Any, request: Any) -> Any:
+        """Make a call with retries, and return its last outcome; in `grpc.aio` as a coroutine."""
+        method = details.method
+        name = (method.decode() if isinstance(method, bytes) else method).lstrip("/")
+
+        def one_try() -> Any:
+            return continuation(details._replace(timeout=limited(details.timeout)), request)
+
+        async def one_try_async() -> Any:
+            call = await continuation(details, request)
+            await call  # raises its failure
+            return call
+
+        if is_coroutine_function(continuation):
+            return sending.send_async(name, one_try_async)
+        return sending.send(name, one_try)
+
+    return type("Interceptor", kinds, {"intercept_unary_unary": intercept})()
 
 
 def failure_of(outcome: Any) -> Exception | None:

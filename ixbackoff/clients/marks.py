@@ -42,8 +42,10 @@ def trying() -> Trying:
 
 def marking(hosts: Collection[str], again: bool) -> Callable[..., None]:
     """Return what sets the header of a request, or removes it: a redirect may have copied it."""
-    if isinstance(hosts, str) or not hosts:
-        raise Misuse(f'hosts={hosts!r}: give the names of hosts, such as {{"orders.internal"}}.')
+    wrong = isinstance(hosts, str) or not hosts
+    if wrong or any("/" in host or host.count(":") == 1 for host in hosts):  # "::1" is a name
+        advice = 'give the names of hosts, such as {"orders.internal"}, without schemes or ports'
+        raise Misuse(f"hosts={hosts!r}: {advice}.")
     names = {host.lower() for host in hosts}
 
     def mark(request: Any, patience: object = None) -> None:
@@ -77,9 +79,11 @@ def httpx(client: C, hosts: Collection[str], *, again: bool = True) -> C:
         again: false to send only for how long somebody waits.
 
     Raises:
-        Misuse: `hosts` is empty, or a single `str`.
+        Misuse: `client` is of another library, or `hosts` are not names of hosts.
     """
-    mark, hooks = marking(hosts, again), getattr(client, "event_hooks", {})
+    mark, hooks = marking(hosts, again), getattr(client, "event_hooks", None)
+    if hooks is None:
+        raise Misuse(f"marks.httpx({client!r}) takes a client of httpx: see marks.requests.")
 
     async def nothing() -> None: ...
 
@@ -111,6 +115,8 @@ def requests(session: Session, hosts: Collection[str], *, again: bool = True) ->
     >>> session = marks.requests(requests.Session(), {"orders.internal"})
     """
     mark, send = marking(hosts, again), session.send
+    if not hasattr(session, "mount"):
+        raise Misuse(f"marks.requests({session!r}) takes a session of requests: see marks.httpx.")
 
     def marked(request: Any, **options: Any) -> Any:  # also called for each redirect
         each_try = partial(mark, request, seconds_of(options.get("timeout"))[1])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._limits.budgets import REFUSED, Account
 from .._limits.deadlines import time_limit
-from .._limits.eventloop import cancelled_since, current_task
+from .._limits.eventloop import cancelled_since
 from .._limits.nesting import REFUSED as NESTED
 from .._limits.nesting import begin, carries_mark, check_not_refused
 from .._limits.observers import events_of_parts, watched
@@ -439,7 +439,7 @@ class Performer:
             if handler.__class__ is not Awaited:
                 return self.outcome(command, line, again)()
             token = CURRENT.set(current)
-            cancelled = cancelled_since(current_task())
+            cancelled = cancelled_since()
             try:
                 limit, answer = time_limit(), handler.handler(command)
                 answer = await (answer if limit is None else with_timeout(limit, answer))

@@ -86,7 +86,7 @@ class FileLock:
         return True
 
     def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
-        """There is no other worker to watch."""
+        """Watch nobody: there is no other worker."""
 
     def close(self) -> None:
         self._lock.close()

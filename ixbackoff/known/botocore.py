@@ -14,9 +14,8 @@ from typing import Any
 from .._words.verdicts import Verdict
 from . import aws
 from . import http_statuses as http
-from .judging import permanent
+from .judging import permanent, variables
 from .shapes import canonical
-from .tracebacks import variables
 from .urllib3 import wrapped
 
 CALLING = {(f"{package}.client", "_make_api_call") for package in ("aiobotocore", "botocore")}

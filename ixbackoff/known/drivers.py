@@ -25,9 +25,8 @@ from .._words import verdicts
 from .._words.verdicts import Judge, Verdict, always_transient
 from . import shapes
 from .http_statuses import answered, reason_to_stop
-from .judging import bases, permanent, transient_if
-from .sqlstates import is_lost, is_transient
-from .tracebacks import through, variables
+from .judging import bases, permanent, through, transient_if, variables
+from .psycopg import is_lost, is_transient
 from .unreachable import misaddressed, unreachable_by_text
 
 NEVER_RUN = {1040, 1205, 1213, 2002, 2003}  # too many connections, a lock, a deadlock, no server

@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from .._words.verdicts import Inner
+from .judging import frames
 from .shapes import LONGEST_CHAIN, cause_of, quietly
-from .tracebacks import frames
 
 
 class Loop(NamedTuple):

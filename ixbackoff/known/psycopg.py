@@ -1,4 +1,7 @@
-"""Failures of psycopg 3, judged by their SQLSTATE (see `sqlstates`), and of psycopg-pool.
+"""Failures of psycopg 3, judged by their SQLSTATE, and of psycopg-pool.
+
+"PostgreSQL Error Codes", appendix A of its documentation, has the meanings of SQLSTATEs. 08007 and
+40003 leave open whether the transaction was carried out.
 
 libpq, which connects, gives no SQLSTATE, so failures of the connection are judged by their text: a
 server that refused the connection will refuse it again, unless it is starting or full. Only English
@@ -14,9 +17,12 @@ import re
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .judging import permanent
-from .sqlstates import is_lost, is_transient
-from .tracebacks import through
+from .judging import permanent, through
+
+TRANSIENT_CLASSES = ("08", "53")
+TRANSIENT = ("40000", "40001", "40P01", "55P03", "57P01", "57P02", "57P03", "57P05")
+UNRESOLVED = ("08007", "40003")
+LOST = ("57P01", "57P02")
 
 SERVER_SAYS = re.compile(r": \w+:  ")
 """The severity and two spaces, which precede the server's own message in a text of libpq."""
@@ -64,3 +70,15 @@ def judge_lost(failure: Exception) -> Verdict:
     if through(failure, "psycopg", "_commit_gen"):
         return permanent(failure, " in a COMMIT, which may have been carried out")
     return Verdict(True)
+
+
+def is_transient(sqlstate: str) -> bool:
+    """Return whether a failure with this SQLSTATE may pass by itself."""
+    if sqlstate in UNRESOLVED:
+        return False
+    return sqlstate in TRANSIENT or sqlstate[:2] in TRANSIENT_CLASSES
+
+
+def is_lost(sqlstate: str) -> bool:
+    """Return whether the connection was lost, so that a statement may have been carried out."""
+    return sqlstate in LOST or sqlstate[:2] == "08"

@@ -17,8 +17,7 @@ import socket
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .judging import bases, permanent
-from .tracebacks import through
+from .judging import bases, permanent, through
 from .unreachable import misaddressed
 
 NOTHING_SENT = {"ServerSelectionTimeoutError", "WaitQueueTimeoutError"}

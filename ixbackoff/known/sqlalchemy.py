@@ -19,8 +19,7 @@ from sqlalchemy.exc import (
 
 from .._words import verdicts
 from .._words.verdicts import Verdict
-from .judging import name_of, permanent
-from .tracebacks import through
+from .judging import name_of, permanent, through
 
 COMMITS = ("_commit_impl", "_commit_twophase_impl")
 

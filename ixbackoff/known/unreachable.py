@@ -33,11 +33,7 @@ def judge(failure: Exception) -> Verdict:
 
 
 def unreachable(failure: BaseException | None) -> str:
-    """Return the reason why an address will not work later either; empty if it may work.
-
-    >>> unreachable(socket.gaierror(socket.EAI_NONAME, "Name or service not known"))
-    'the name of the host is not known'
-    """
+    """Return the reason why an address will not work later either; empty if it may work."""
     if isinstance(failure, ssl.SSLCertVerificationError):
         return UNTRUSTED
     if isinstance(failure, socket.gaierror) and failure.errno != socket.EAI_AGAIN:

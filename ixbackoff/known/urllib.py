@@ -13,8 +13,7 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from . import http_statuses as http
-from .judging import permanent
-from .tracebacks import through, variables
+from .judging import permanent, through, variables
 
 OPENING = {("urllib.request", "open")}
 RETRIEVING = {("urllib.request", "urlretrieve")}

@@ -11,8 +11,7 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from . import http_statuses as http
-from .judging import name_of, permanent
-from .tracebacks import through, variables
+from .judging import name_of, permanent, through, variables
 from .unreachable import CUT_OFF
 
 SENDING = {

@@ -79,9 +79,6 @@ class Deadline:
     """The time by which a live command has to end: by its own limit or that of its program.
 
     The time begins when the deadline is made.
-
-    >>> Deadline(Limits(total_timeout=5.0)).shorten(30.0) <= 5.0
-    True
     """
 
     __slots__ = ("end", "seconds", "what")

@@ -61,11 +61,9 @@ def details(failure: BaseException) -> dict[str, Any]:
     places = failure, getattr(failure, "response", None)
     names = "status", "status_code", "code"
     found: list[Any] = [getattr(place, name, None) for place in places for name in names]
-    statuses = [429] if isinstance(failure, Throttled) else [*filter(is_status, found)]
+    statuses = [one for one in found if isinstance(one, int) and 100 <= one < 600]
+    if isinstance(failure, Throttled):
+        statuses = [429]
     asked = retry_after(failure) if isinstance(failure, Exception) else None
     status = {"status": statuses[0]} if statuses else {}
     return status if asked is None else {**status, "retry_after": asked}
-
-
-def is_status(value: object) -> bool:
-    return isinstance(value, int) and 100 <= value < 600

@@ -5,7 +5,9 @@ from __future__ import annotations
 from itertools import repeat
 from typing import Any
 
+import httpx
 import pytest
+import requests
 
 from ixbackoff import FOREVER, N3, Constant, Misuse, backoff
 from ixbackoff._limits.served_requests import ServedRequest, beginning
@@ -134,9 +136,22 @@ def test_a_no_is_passed_up_where_nothing_retries(send: Send) -> None:
             assert request.in_vain == heard, path
 
 
-@pytest.mark.parametrize("hosts", ["orders.internal", [], set()], ids=repr)
+@pytest.mark.parametrize(
+    "hosts", ["orders.internal", [], {"orders:80"}, {"http://orders"}], ids=repr
+)
 def test_the_hosts_are_checked(hosts: Any) -> None:
     with pytest.raises(Misuse, match="give the names of hosts"):
         marks.aiohttp(hosts)
     with pytest.raises(Misuse, match="give the names of hosts"):
         marks.httpx(object(), hosts)
+
+
+def test_a_client_of_another_library_is_refused() -> None:
+    with pytest.raises(Misuse, match="a client of httpx: see"):
+        marks.httpx(requests.Session(), HERE)
+    with pytest.raises(Misuse, match="a session of requests: see"):
+        marks.requests(httpx.Client(), HERE)  # type: ignore[arg-type]
+
+
+def test_an_address_of_ipv6_is_a_name() -> None:
+    assert callable(marks.aiohttp({"::1"}))

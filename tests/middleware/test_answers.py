@@ -7,7 +7,9 @@ import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from io import BytesIO
 from typing import Any
+from wsgiref.util import FileWrapper, setup_testing_defaults
 
 import httpx
 import pytest
@@ -279,6 +281,31 @@ def test_inner_is_checked(inner: Any) -> None:
     for middleware in asgi, wsgi:
         with pytest.raises(Misuse, match='give "nested", "once" or "last"'):
             middleware(print, inner=inner)  # type: ignore[arg-type]
+
+
+def test_a_file_reaches_the_server_as_its_own_wrapper() -> None:
+    """So that the server can have the system send it."""
+    environ: dict[str, Any] = {"wsgi.file_wrapper": FileWrapper}
+    setup_testing_defaults(environ)
+    app = wsgi(lambda environ, _: environ["wsgi.file_wrapper"](BytesIO(b"acorn")))
+    assert type(app(environ, lambda *_: print)) is FileWrapper
+
+
+def test_an_early_hint_does_not_end_the_request() -> None:
+    tries: list[int] = []
+
+    async def app(_: Any, __: Any, send: Any) -> None:
+        await send({"type": "http.response.early_hint", "links": [b"</style.css>; rel=preload"]})
+        with suppress(NotReady):
+            counted(tries)
+        await answer(send, 200)
+
+    async def get() -> None:
+        async with httpx.AsyncClient(transport=InProcess(asgi(app))) as client:
+            await client.get("http://here/", headers=MARK)
+
+    asyncio.run(get())
+    assert tries == [1]
 
 
 def test_a_stream_that_breaks_after_its_headers_says_nothing() -> None:

@@ -10,28 +10,13 @@ import grpc  # type: ignore[import-untyped]
 import grpc.aio  # type: ignore[import-untyped]
 import pytest
 
-from ixbackoff import N0, N3, Constant, NotReady, backoff, time_limit
+from ixbackoff import N0, backoff
 from ixbackoff._limits.served_requests import ServedRequest, beginning
 from ixbackoff._words.try_header import read
 from ixbackoff.clients import interceptor, marks
 
+from ..support.servers.asgi_work import TRIES, fails, fails_async, often
 from ..support.servers.grpc_work import SERVING
-
-often = backoff(N3, schedule=Constant(0.001), nested="once")
-TRIES: list[float | None] = []
-
-
-@often
-def fails() -> None:
-    TRIES.append(time_limit())
-    raise NotReady
-
-
-@often
-async def fails_async() -> None:
-    TRIES.append(time_limit())
-    raise NotReady
-
 
 WORK = {"sync": fails, "aio": fails_async}
 both = pytest.mark.parametrize("kind", ["sync", "aio"])

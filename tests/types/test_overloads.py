@@ -128,6 +128,7 @@ SAID = {
     "at(FOREVER).wait()": WITHOUT_END,
     "at(FOREVER).skip()": WITHOUT_END,
     "at(N3).run(interpreter)": OPEN,
+    "at(N3).run(interpreter, within=5, stop=None)": OPEN,
     "at(FOREVER).run(interpreter)": OPEN,
     "print(at(N3).run_async(interpreter))": OPEN,
     "do(call(int)).hedged(Hedge())": NOT_REPEATABLE,

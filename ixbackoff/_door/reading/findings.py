@@ -9,17 +9,61 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ... import __all__ as public_names
+from . import (
+    callables,
+    classes,
+    declared_types,
+    effects,
+    joints,
+    ladders,
+    missing_handlers,
+    wrong_options,
+)
 from .checker_output import Error
-from .effects import not_called
-from .explaining import explanations
 from .explanation import Explanation
 from .issued_commands import makes_a_program, run_with_joined_handlers, type_with_its_row
-from .ladders import no_wait_left, open_program
-from .missing_handlers import joined
 from .printed import answer, is_program
 from .sources import Place, Source
-from .wordings import DOWN, RUNS, Parsed, parse
+from .wordings import DOWN, RUNS, TO_N0, Parsed, parse
 from .wrong_calls import wrong_argument, wrong_attribute
+
+EXPLAIN: tuple[Callable[[Parsed], Explanation | None], ...] = (
+    ladders.sentence_of_an_overload,
+    ladders.wrong_self,
+    ladders.uncertain,
+    joints.joined,
+    joints.joined_by_a_method,
+    missing_handlers.joined,
+    wrong_options.schedule,
+    joints.joined_without_a_program,
+    effects.decorated,
+    effects.tried,
+    effects.several,
+    effects.yielded,
+    effects.another_row,
+    effects.missing_step,
+    ladders.unknown_rung,
+    missing_handlers.workflow,
+    joints.bound,
+    ladders.not_a_rung,
+    declared_types.another_program,
+    declared_types.another_rung,
+    declared_types.not_a_type,
+    missing_handlers.interpreter,
+    missing_handlers.handler,
+    missing_handlers.around_or_as_in,
+    missing_handlers.without_interpreter,
+    missing_handlers.answered,
+    wrong_options.option,
+    wrong_options.overloaded_option,
+    callables.arguments,
+    callables.applied,
+    callables.streamed,
+    classes.made_by_hand,
+    classes.derived,
+    classes.changed,
+)
+"""Functions each of which explains one kind of mistake, and returns `None` for other messages."""
 
 UNMISTAKABLE = re.compile(
     r"CommandOrAttempt\[|\bSucc\[|Program\[N\d|no_wait_is_left_at|it_is_open_finish_it"
@@ -94,6 +138,19 @@ def types_in(error: Error) -> Iterator[tuple[str, int, str, str]]:
         yield error.file, error.line, answer(one.got), answer(one.wanted)
 
 
+def explanations(message: str, method: str = "") -> Iterator[tuple[Parsed, Explanation]]:
+    """Yield every explanation of a message, with the message as it was parsed.
+
+    `method` is the called method, for a message that does not name it.
+    """
+    for one in parse(message):
+        read = one if one.method else one._replace(method=method)
+        for explain in EXPLAIN:
+            explanation = explain(read)
+            if explanation is not None:
+                yield read, explanation
+
+
 def found(error: Error, source: Source) -> Finding | None:
     """Explain an error, unless its file has nothing to do with ixbackoff."""
     if not (source.uses_ixbackoff or UNMISTAKABLE.search(error.message)):
@@ -119,7 +176,7 @@ def uncalled(error: Error, source: Source) -> Explanation | None:
         if one.kind == "attribute" and one.argument in STEPS:
             name = source.before_attribute(error.line, one.argument)
             if name and (is_program(answer(one.got)) or makes_a_program(source, name)):
-                return not_called(name, one.argument)
+                return effects.not_called(name, one.argument)
     return None
 
 
@@ -148,18 +205,18 @@ def completed(
     if explanation.code == "no-wait-left":
         step = source.only_step(error.line, DOWN, at_n0=True)
         if step is not None:
-            by_steps = source.goes_down_by_steps(step[1].value)
+            by_steps = {name for name, _ in source.steps(step[1].value)}.isdisjoint(TO_N0)
             place = source.place_of_name(step[1])
-            return no_wait_left(step[1].attr, step[0], by_steps), place
+            return ladders.no_wait_left(step[1].attr, step[0], by_steps), place
         if source.in_a_loop(error.line):
-            return no_wait_left(method, None, in_a_loop=True), None
+            return ladders.no_wait_left(method, None, in_a_loop=True), None
     if explanation.code == "open-program":
         step = source.only_step(error.line, RUNS, at_n0=False)
         if step is not None:
-            return open_program(step[0]), source.place_of_name(step[1])
+            return ladders.open_program(step[0]), source.place_of_name(step[1])
     if explanation.code == "no-handler":
         wanted = run_with_joined_handlers(source, error.line)
-        named = (joined(one, wanted) for one in parse(error.message) if wanted)
+        named = (missing_handlers.joined(one, wanted) for one in parse(error.message) if wanted)
         return next((one for one in named if one), explanation), None
     if explanation.code == "row-too-narrow":
         whole = type_with_its_row(source, error.line)

@@ -137,7 +137,8 @@ NO_NUMBER = Explanation(
 
 
 def not_a_rung(parsed: Parsed) -> Explanation | None:
-    name = method_of(parsed)
+    variable = re.search(r"@(\w+)", parsed.wanted)  # pyright names it only there
+    name = parsed.method or (variable[1] if variable else "")
     if parsed.kind == "parameter" and name == "backoff":
         return NO_NUMBER
     kind = split(parsed.wanted).name
@@ -178,9 +179,3 @@ def unknown_rung(parsed: Parsed) -> Explanation | None:
         f"The deepest finite ladder is N{DEEPEST}, so {parsed.got} does not exist.",
         f"Write N{DEEPEST}, or FOREVER with within=... for tries without end.",
     )
-
-
-def method_of(parsed: Parsed) -> str:
-    """Return the name of the function; pyright names it only in its type variables."""
-    variable = re.search(r"@(\w+)", parsed.wanted)
-    return parsed.method or (variable[1] if variable else "")

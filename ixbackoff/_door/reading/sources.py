@@ -226,10 +226,6 @@ class Source:
         ]
         return found[0] if len(found) == 1 else None
 
-    def goes_down_by_steps(self, program: ast.expr) -> bool:
-        """Return whether a program goes down rung by rung, without a retry."""
-        return {step for step, _ in self.steps(program)}.isdisjoint(TO_N0)
-
     def in_a_loop(self, line: int) -> bool:
         return any(
             isinstance(node, ast.For | ast.AsyncFor | ast.While) and line in lines_of(node)

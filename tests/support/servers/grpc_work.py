@@ -27,15 +27,17 @@ class Handler(grpc.GenericRpcHandler):  # type: ignore[misc]
     def service(self, details: Any) -> Any:
         name = details.method.rpartition("/")[2]
 
+        def say(context: Any, failed: Exception | None) -> None:
+            context.set_trailing_metadata((("nuts", "2"),))
+            if failed is not None and name in ("raise", "code"):
+                context.set_code(UNAVAILABLE)
+            if failed is not None and name == "raise":
+                raise failed
+
         def answer(request: bytes, context: Any) -> bytes:
             self.seen.append(dict(context.invocation_metadata()))
             failed = tried(self.work)
-            context.set_trailing_metadata((("nuts", "2"),))
-            if failed is not None and name == "raise":
-                context.set_code(UNAVAILABLE)
-                raise failed
-            if failed is not None and name == "code":
-                context.set_code(UNAVAILABLE)
+            say(context, failed)
             if failed is not None and name == "abort":
                 context.abort(UNAVAILABLE, "down")
             return request
@@ -47,12 +49,7 @@ class Handler(grpc.GenericRpcHandler):  # type: ignore[misc]
                 await self.work()
             except Exception as failure:
                 failed = failure
-            context.set_trailing_metadata((("nuts", "2"),))
-            if failed is not None and name == "raise":
-                context.set_code(UNAVAILABLE)
-                raise failed
-            if failed is not None and name == "code":
-                context.set_code(UNAVAILABLE)
+            say(context, failed)
             if failed is not None and name == "abort":
                 await context.abort(UNAVAILABLE, "down")
             return request
