@@ -74,17 +74,16 @@ class Scope:
                 for alias in names:
                     yield alias.asname or alias.name, Imported(base, alias.name)
             case ast.Assign(targets=targets, value=value):
-                yield from ((one.id, value) for one in targets if isinstance(one, ast.Name))
-            case ast.AnnAssign(target=ast.Name(id=name), value=value):
-                yield name, value or node
+                plain = [one for one in targets if isinstance(one, ast.Name | ast.Attribute)]
+                yield from ((ast.unparse(one), value) for one in plain)
+            case ast.AnnAssign(target=target):
+                yield ast.unparse(target), node
             case ast.withitem(optional_vars=ast.Name(id=name), context_expr=value):
                 yield name, value
             case ast.NamedExpr(target=ast.Name(id=name), value=value):
                 yield name, value
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id=name), attr="mount"), args=[_, value]
-            ):
-                yield f"{name}.mount", value
+            case ast.Call(func=ast.Attribute(value=of, attr="mount"), args=[_, value]):
+                yield f"{ast.unparse(of)}.mount", value
             case _:
                 pass
 
@@ -98,24 +97,10 @@ class Scope:
         pairs = (*zip(named, defaults, strict=True),)
         return [*pairs, *zip(given.kwonlyargs, given.kw_defaults, strict=True)]
 
-    @cached_property
-    def fields(self) -> dict[str, list[tuple[Scope, Binding]]]:
-        """The values that the methods of a class assign to each attribute of `self`."""
-        found: dict[str, list[tuple[Scope, Binding]]] = {}
-        for method, node in [(one, node) for one in self.inner.values() for node in one.nodes]:
-            if isinstance(node, ast.Assign | ast.AnnAssign):
-                value: Binding = node if isinstance(node, ast.AnnAssign) else node.value
-                for to in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                    if isinstance(to, ast.Attribute) and getattr(to.value, "id", "") == "self":
-                        found.setdefault(to.attr, []).append((method, value))
-            match node:
-                case ast.Call(
-                    func=ast.Attribute(ast.Attribute(ast.Name("self"), name), "mount"), args=[_, to]
-                ):
-                    found.setdefault(f"{name}.mount", []).append((method, to))
-                case _:
-                    pass
-        return found
+    def fields(self, name: str) -> list[tuple[Scope, Binding]]:
+        """Return what the methods of a class assign to an attribute of `self`."""
+        methods = self.inner.values()
+        return [(one, value) for one in methods for value in one.names.get(f"self.{name}", ())]
 
     def decorated(self, *names: str) -> bool:
         return any(name_of(one) in names for one in self.decorators)

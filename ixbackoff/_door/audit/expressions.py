@@ -264,10 +264,10 @@ class Reader:
                 continue
             scope = one.scope
             found: list[Value] = [*dict(owner.env).get(name, ())] if name in scope.names else []
-            for method, value in scope.fields.get(name, [])[:MOST]:
+            for method, value in scope.fields(name)[:MOST]:
                 env = owner.env if method.name == "__init__" else ()
                 here = Context(method, env, owner)
-                mounted = [one for _, one in scope.fields.get(f"{name}.mount", [])]
+                mounted = [one for _, one in scope.fields(f"{name}.mount")]
                 found += self.mounted(self.bound([value], here), mounted, here)
             if not found and name in scope.names:
                 for known in self.bound(scope.names[name], Context(scope, (), owner)):
@@ -359,33 +359,37 @@ class Reader:
         """Return the arguments that can make a difference to the layers below a function."""
         if self.reaching is None:
             return ()
-        found = {
-            name: tuple(one for one in named[name] if self.matters(one)) for name in sorted(named)
-        }
+        found = {name: (*filter(self.matters, named[name]),) for name in sorted(named)}
         return tuple((name, values) for name, values in found.items() if values)
 
-    def matters(self, value: Value, *, numbers: bool = True) -> bool:
+    def matters(self, value: Value) -> bool:
         """Return whether a value can have a layer below it, or can be a count or an exception."""
         match value:
             case Const():
-                return numbers and value != NOTHING and number([value]) is not None
+                return value != NOTHING and number([value]) is not None
             case Items(items=items):
-                return any(self.matters(one, numbers=numbers) for one in sum(items, ()))
+                return any(map(self.matters, sum(items, ())))
             case External(path=path):
-                known = path.partition(".")[0] in self.code.libraries
-                return known or (numbers and path.startswith("builtins.") and path[9:10].isupper())
-            case Closure(scope=scope, env=env, owner=owner):
-                below = owner is not None and self.matters(owner, numbers=numbers)
-                return below or scope.key in (self.reaching or ()) or self.any(env)
-            case Made(scope=scope, env=env, instance=instance):
-                kinds = self.ancestors(scope) if numbers and not instance else ()
-                known = scope.key in (self.reaching or ()) or self.any(env)
-                return known or any(isinstance(one, External) for one in kinds)
+                library = path.partition(".")[0] in self.code.libraries
+                return library or (path.startswith("builtins.") and path[9].isupper())
+            case Made(scope=scope, env=(), instance=False) if scope.key not in (
+                self.reaching or ()
+            ):
+                return any(isinstance(one, External) for one in self.ancestors(scope))
+            case Made() | Closure():
+                return self.entering(value)
             case Ready():
                 return True
 
-    def any(self, env: Env) -> bool:
-        return any(self.matters(one, numbers=False) for _, values in env for one in values)
+    def entering(self, function: Closure | Made) -> bool:
+        """Return whether a layer may be below a function or class, by itself or its arguments."""
+        owner = function.owner if isinstance(function, Closure) else None
+        values = [value for _, found in function.env for value in found]
+        return (
+            function.scope.key in (self.reaching or ())
+            or (owner is not None and self.entering(owner))
+            or any(not isinstance(one, Const) for one in values)
+        )
 
 
 def combined(op: ast.operator, left: Values, right: Values) -> Iterator[Value]:

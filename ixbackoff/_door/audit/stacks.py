@@ -84,7 +84,7 @@ class Walk:
     def into(self, function: Closure, at: Context) -> tuple[Stack, ...]:
         """Return the stacks of a call, through the decorators of its function."""
         scope, here = function.scope, function._replace(env=at.env)
-        if not self.reader.matters(here, numbers=False):
+        if not self.reader.entering(here):
             return ()
         again = sum(one.scope is scope for one in self.active)
         given = any(isinstance(one, Closure | Ready) for _, values in at.env for one in values)
