@@ -262,6 +262,16 @@ def main(): thrice(inner)"""
         assert len(origin.requests) > 6
 
 
+def test_an_adapter_without_retries_is_no_layer(tmp_path: Path) -> None:
+    text = """
+SESSION = requests.Session()
+SESSION.mount("http://", requests.adapters.HTTPAdapter(20, 20{more}))
+def main(): thrice(lambda: SESSION.get(URL))"""
+    assert audited(HEAD + text.format(more=""), tmp_path) == []
+    [found] = audited(HEAD + text.format(more=", 4"), tmp_path)
+    assert found.tries == 15
+
+
 def test_each_row_says_where_it_is_measured() -> None:
     root = Path(__file__).parents[2]
     rows = Table(None, []).rows

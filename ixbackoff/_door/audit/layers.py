@@ -110,7 +110,8 @@ class Table:
             if again and failure in self.ancestry(name):
                 return True
             known = {failure, name} & {*self.classes} or failure in self.parents
-            related = not known and failure.partition(".")[0] == name.partition(".")[0]
+            root = failure.partition(".")[0]
+            related = not known and root == name.partition(".")[0] != "builtins"
             maybe |= again is not False and (ANY in (failure, name) or related)
         return None if maybe else False
 

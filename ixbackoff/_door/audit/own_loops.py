@@ -150,7 +150,8 @@ class Loops:
                 limit = number(self.reader.values(right, at))
                 if limit is None:
                     return None
-                start = number(self.reader.bound(at.scope.names.get(name, [])[:1], at)) or 0
+                first = at.scope.names.get(name, [left])[:1]
+                start = number(self.reader.bound(first, at)) or 0
                 if name in down or (not line and kind in (ast.Gt, ast.GtE)):
                     limit, start, kind = start, limit, FLIPPED.get(kind, kind)
                 late = lines.get(name, 0) > line > 0

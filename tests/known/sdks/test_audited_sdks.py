@@ -89,7 +89,8 @@ def main():
         9,
     ),
     "langchain-anthropic": (
-        "def main(): thrice(lambda: ChatAnthropic(model='m', api_key='a', base_url=URL).invoke('a'))",
+        "def main(): thrice(lambda: ChatAnthropic(model='m', api_key='a', base_url=URL)"
+        ".invoke('a'))",
         9,
     ),
     "langchain-anthropic: max_retries": (
