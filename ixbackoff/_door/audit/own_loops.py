@@ -86,7 +86,7 @@ class Loops:
         slept = [one for call in sleeps for one in self.reader.values(call.func, at)]
         if isinstance(at.scope.node, ast.AsyncFunctionDef) and External("time.sleep") in slept:
             flags += ["time.sleep in a coroutine"]
-        gives = tuple(self.given_up(node, at, handlers)) if number != inf else ()
+        gives = tuple(self.given_up(node, at, handlers))
         place = at.scope.module.path, node.lineno, at.scope.name
         return Again(Layer(*place, "your loop", number, catches, gives, (*flags,)), tries)
 

@@ -124,7 +124,7 @@ def main():
         15,
     ),
 }
-REPORTED = {
+REPORTED: dict[str, tuple[str, int | None]] = {
     "a chat with a retry, by two helpers": (
         """
 class Provider:
@@ -224,6 +224,23 @@ def embedded():
     return ask(openai.OpenAI(api_key="a", base_url=URL))
 def main(): embedded()""",
         18,
+    ),
+    "tenacity around a patched client": (
+        """
+CLIENT = instructor.from_openai(openai.AsyncOpenAI(api_key="a", base_url=URL))
+@tenacity.retry(stop=tenacity.stop_after_attempt(3), reraise=True)
+async def sitemap():
+    return await CLIENT.chat.completions.create(model="m", messages=TEXT, response_model=None)
+def main(): asyncio.run(sitemap())""",
+        9,
+    ),
+    "a client whose own retries are off": (
+        """
+class Author:
+    def __init__(self): self.one = client(max_retries=0)
+    def write(self): return thrice(lambda: ask(self.one))
+def main(): Author().write()""",
+        None,
     ),
     "two decorators": (
         """
