@@ -272,6 +272,37 @@ def main(): thrice(lambda: SESSION.get(URL))"""
     assert found.tries == 15
 
 
+def test_unknown_arguments_of_a_request_leave_the_count_of_its_client(tmp_path: Path) -> None:
+    text = """
+import openai
+def main(**more):
+    client = openai.OpenAI({given})
+    thrice(lambda: client.chat.completions.create(**more))"""
+    assert [one.tries for one in audited(HEAD + text.format(given=""), tmp_path)] == [9]
+    assert audited(HEAD + text.format(given="**more"), tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("caught", "handler"),
+    [
+        ("openai.APITimeoutError", "time.sleep(1)"),  # one kind of what the client gives up with
+        ("Exception as error", "if not may_pass(error): raise"),  # which is what may pass
+    ],
+)
+def test_what_a_client_gives_up_with_is_tried_again(
+    caught: str, handler: str, tmp_path: Path
+) -> None:
+    text = f"""
+import openai
+def main(may_pass):
+    for attempt in range(3):
+        try:
+            return openai.OpenAI().chat.completions.create(model="m")
+        except {caught}:
+            {handler}"""
+    assert [one.tries for one in audited(HEAD + text, tmp_path)] == [9]
+
+
 def test_each_row_says_where_it_is_measured() -> None:
     root = Path(__file__).parents[2]
     rows = Table(None, []).rows

@@ -142,7 +142,17 @@ FOUND = {
         "at most 6",
     ),
 }
+FOUND["an answer that is looked at, around what swallows its exception"] = (
+    "def inner():\n    try: return twice()\n    except OSError: return None\n"
+    "def outer():\n    for attempt in range(3):\n        if inner(): return\n"
+    "        time.sleep(1)\n",
+    "at most 6",
+)
 NOT_FOUND = {
+    "itself again": (
+        "def again(limit=4):\n    for attempt in range(limit):\n"
+        "        try: return again(limit - 1)\n        except OSError: time.sleep(1)\n"
+    ),
     "a reader": outer("while attempt < 3", handler="attempt += 1").replace("attempt", "line"),
     "what never gives up": (
         "def inner():\n    while True:\n        try: return work()\n"

@@ -49,7 +49,10 @@ def main():
     "a lambda": "def main(): backoff(N1).call(lambda: inner())",
     "a program": "@backoff(N1)\ndef main(): at(N1).retry(call(fail)).run(live())",
     "a function in a program": "def main(): at(N1).retry(call(inner)).run(live())",
-    "other failures": "@backoff(N1, on=KeyError)\ndef main(): inner()",
+    "other failures": (
+        "@backoff(N1, on=OSError)\ndef other(): raise OSError\n"
+        "@backoff(N1, on=KeyError)\ndef main(): other()"
+    ),
     "an argument": "def once(function): function()\n@backoff(N1)\ndef main(): once(inner)",
     "a single try": (
         "def main():\n    with single_try():\n        for one_try in backoff(N1):\n"
