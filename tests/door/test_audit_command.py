@@ -282,6 +282,7 @@ def test_modules_find_each_other(tmp_path: Path) -> None:
     for line in ("from .inner import layer_1", "from nuts import layer_1", "from . import layer_1"):
         outer.write_text(f"{line}\n{first}")
         assert [one.tries for one in walked(files).all()] == [6], line
+    assert [one.tries for one in walked((file, tmp_path.parent) for file, _ in files).all()] == [6]
     outer.write_text(
         dedent("from . import inner\n" + first.replace("layer_1()", "inner.layer_1()"))
     )

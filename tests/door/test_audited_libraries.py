@@ -50,6 +50,23 @@ KIND = tenacity.retry_if_exception_type(tenacity.RetryError)
 def main(): inner()""",
         8,
     ),
+    "tenacity: one of two stops": (
+        """
+STOP = tenacity.stop_after_attempt(4) | tenacity.stop_after_delay(60)
+@tenacity.retry(stop=STOP, reraise=True)
+def inner(): get()
+def main(): thrice(inner)""",
+        12,
+    ),
+    "tenacity: the failure itself": (
+        """
+@tenacity.retry(stop=tenacity.stop_after_attempt(4), reraise=True)
+def inner(): get()
+KIND = tenacity.retry_if_exception_type(requests.HTTPError)
+@tenacity.retry(stop=tenacity.stop_after_attempt(2), retry=KIND)
+def main(): inner()""",
+        8,
+    ),
     "tenacity: a block": (
         """
 def inner():
@@ -188,6 +205,12 @@ def test_boto3(config: str, requests: int, tmp_path: Path, monkeypatch: pytest.M
         assert len(origin.requests) == requests
 
 
+def test_a_config_that_is_not_known_is_not_the_default(tmp_path: Path) -> None:
+    text = BOTO3.replace("main()", "main(more)")
+    config = ", config=boto3.session.Config(retries=more)"
+    assert audited(HEAD + text.format(config=config), tmp_path) == []
+
+
 @pytest.fixture
 def closing() -> Generator[tuple[str, list[None]]]:
     """A server that closes each connection at once, and counts them."""
@@ -301,6 +324,16 @@ def main(may_pass):
         except {caught}:
             {handler}"""
     assert [one.tries for one in audited(HEAD + text, tmp_path)] == [9]
+
+
+@pytest.mark.parametrize(("tries", "flags"), [(2, ()), (3, ("no delay",))])
+def test_tenacity_without_a_wait(tries: int, flags: tuple[str, ...], tmp_path: Path) -> None:
+    text = f"""
+@tenacity.retry(stop=tenacity.stop_after_attempt({tries}))
+def inner(): get()
+def main(): thrice(inner)"""
+    [found] = audited(HEAD + text, tmp_path)
+    assert found.layers[1].flags == flags
 
 
 def test_each_row_says_where_it_is_measured() -> None:

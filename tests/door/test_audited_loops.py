@@ -131,6 +131,11 @@ FOUND = {
         "        try: return twice()\n        except OSError: time.sleep(1)\n",
         "6",
     ),
+    "a default in the head": (outer("for attempt in range(limit or 9)"), "8"),
+    "a default of an argument that is None": (
+        outer("for attempt in range(limit or 3)").replace("limit=4", "limit=None"),
+        "6",
+    ),
     "an exception that is raised again as another": (
         "def inner():\n    try: return twice()\n    except OSError as one: raise Gone from one\n"
         + outer("for attempt in range(3)", "Gone", body="return inner()"),

@@ -116,6 +116,18 @@ def test_the_sentence_names_the_helpers(tmp_path: Path) -> None:
     )
 
 
+def test_each_pair_is_reported_once(tmp_path: Path) -> None:
+    text = "@backoff(N1)\ndef middle(): inner()\n"
+    text += "".join(f"@backoff(N1)\ndef {name}(): middle()\n" for name in "ab")
+    said = [one.partition(" (")[0] for one in reported(text, tmp_path)]
+    assert sorted(said) == ["a calls middle", "b calls middle", "middle calls inner"]
+
+
+def test_a_client_that_may_not_be_tried_again_is_left_alone(tmp_path: Path) -> None:
+    patient = "@backoff(N3, on=lambda failure: False)"
+    assert reported(CLIENT.replace("@backoff(N3)", patient), tmp_path) == []
+
+
 CLIENT = "import redis\n@backoff(N3)\ndef main(): redis.Redis().ping()"
 
 

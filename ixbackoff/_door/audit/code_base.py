@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-SOURCES = ("src", "lib", "backend")  # folders whose name is not a part of a module's name
 LARGEST = 1_000_000  # bytes of source whose trees are kept at a time
 
 
@@ -119,8 +118,6 @@ class Module:
         self.path, self.is_package = path, path.stem == "__init__"
         self.readable = True
         parts = [*path.relative_to(root).parent.parts, path.stem]
-        while len(parts) > 1 and parts[0] in SOURCES:
-            del parts[0]
         if (root / "__init__.py").exists():
             parts = [root.resolve().name, *parts]
         self.name = ".".join(parts[: len(parts) - self.is_package] or [root.resolve().name])

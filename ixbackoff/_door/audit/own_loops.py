@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from math import inf
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from .code_base import name_of, own
 from .expressions import Context, External, Items, Made, Reader, Values, number
@@ -49,19 +49,15 @@ def guards(body: Iterable[ast.AST]) -> list[ast.If]:
     return [one for one in found if exits(one.body) or exits(one.orelse)]
 
 
-class Again(NamedTuple):
-    """A loop as a layer, and the `try` statements whose bodies happen again; none: all of it."""
-
-    layer: Layer
-    tries: list[ast.Try]
-
-
 class Loops:
     def __init__(self, reader: Reader, table: Table) -> None:
         self.reader, self.table = reader, table
 
-    def read(self, node: Loop, at: Context) -> Again | None:
-        """Return a loop that tries again; `None` for any other loop."""
+    def read(self, node: Loop, at: Context) -> tuple[Layer, list[ast.Try]] | None:
+        """Return a loop as a layer, and the `try` statements that happen again; none: all of it.
+
+        Return `None` for any other loop.
+        """
         each = isinstance(node, ast.For)
         head = ast.unparse(node.target if isinstance(node, ast.For | ast.AsyncFor) else node.test)
         tests = set[str]() if each else {*re.findall(r"\w+", head)}
@@ -88,7 +84,7 @@ class Loops:
             flags += ["time.sleep in a coroutine"]
         gives = tuple(self.given_up(node, at, handlers))
         place = at.scope.module.path, node.lineno, at.scope.name
-        return Again(Layer(*place, "your loop", number, catches, gives, (*flags,)), tries)
+        return Layer(*place, "your loop", number, catches, gives, (*flags,)), tries
 
     def caught(self, handler: ast.ExceptHandler, at: Context) -> list[str]:
         """Return the names of the exceptions that a handler catches."""

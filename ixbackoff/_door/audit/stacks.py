@@ -208,9 +208,10 @@ class Walk:
         found = self.loops.read(node, at)
         if found is None:
             return head + self.below(body, at)
-        hot = [inside for one in found.tries for inside in (*one.body, *one.orelse)]
-        rest = [one for one in body if found.tries and one not in found.tries]
-        return head + self.again(found.layer, self.below(hot or body, at)) + self.below(rest, at)
+        layer, tries = found
+        hot = [inside for one in tries for inside in (*one.body, *one.orelse)]
+        rest = [one for one in body if tries and one not in tries]
+        return head + self.again(layer, self.below(hot or body, at)) + self.below(rest, at)
 
     def caught(self, stack: Stack, handlers: list[ast.ExceptHandler], at: Context) -> Stack:
         """Return a stack as it comes out of a `try`: with the exceptions of its handlers."""
