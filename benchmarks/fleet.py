@@ -2,11 +2,13 @@
 
 Both simulate the same clients and the same service (`fleet_models`). The end of each thinking,
 request and wait is counted as an event, for both, and the time-out of each limit in SimPy. Ours has
-one for each request under a limit; those beyond SimPy's are not counted.
+one for each request under a limit; those beyond SimPy's are not counted. The garbage of the one is
+collected before the other begins.
 """
 
 from __future__ import annotations
 
+import gc
 import resource
 import sys
 import tracemalloc
@@ -33,11 +35,13 @@ def speed(name: str, clients: int, seconds: float, rounds: int) -> Target:
     """Measure one kind of client, in one number."""
     model = MODELS[name]
     functions: list[Callable[[], object]] = [
+        gc.collect,
         partial(ours, model, clients, seconds),
+        gc.collect,
         partial(theirs, model, clients, seconds),
     ]
     events = their_events(model, clients, seconds)
-    taken = [interleaved(functions, 1) for _ in range(rounds)]
+    taken = [interleaved(functions, 1)[1::2] for _ in range(rounds)]
     own, peer = (median(column) for column in zip(*taken, strict=True))
     return Target(
         f"{clients} clients, {model.name}, events/CPU s",

@@ -225,7 +225,9 @@ def ended(environment: Any, number: int, since: float, well: bool) -> None:
         environment.gave_up.add(number)
 
 
-def trying(environment: Any, random: Random, number: int, effect: Effect) -> Process:
+def trying(
+    environment: Any, random: Random, number: int, effect: Effect, bucket: Bucket | None = None
+) -> Process:
     while True:
         yield environment.timeout(random.expovariate(1 / THINK))
         since, well, shortest = environment.now, False, 0.0
@@ -233,9 +235,11 @@ def trying(environment: Any, random: Random, number: int, effect: Effect) -> Pro
             try:
                 yield from effect(environment, random)
             except (ConnectionError, TimeoutError):
-                if k == TRIES - 1:
+                if k == TRIES - 1 or (bucket is not None and not bucket.pay()):
                     break
             else:
+                if bucket is not None:
+                    bucket.succeed(retried=k > 0)
                 well = True
                 break
             shortest = max(SECONDS[k] * random.uniform(1.0, SPREAD), shortest)
@@ -244,22 +248,7 @@ def trying(environment: Any, random: Random, number: int, effect: Effect) -> Pro
 
 
 def paying(environment: Any, random: Random, number: int, bucket: Bucket) -> Process:
-    while True:
-        yield environment.timeout(random.expovariate(1 / THINK))
-        since, well, shortest = environment.now, False, 0.0
-        for k in range(TRIES):
-            try:
-                yield from asked(environment, random)
-            except ConnectionError:
-                if k == TRIES - 1 or not bucket.pay():
-                    break
-            else:
-                bucket.succeed(retried=k > 0)
-                well = True
-                break
-            shortest = max(SECONDS[k] * random.uniform(1.0, SPREAD), shortest)
-            yield environment.timeout(shortest)
-        ended(environment, number, since, well)
+    return trying(environment, random, number, asked, bucket)
 
 
 def breaking(environment: Any, random: Random, number: int, circuit: Circuit) -> Process:

@@ -1,4 +1,4 @@
-"""Middleware of services: they try less if their callers retry, and end when their callers do."""
+"""Middleware: a service tries less if its callers retry, and no longer than they wait."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def asgi(app: App, *, inner: Inner = "nested", proxies: bool = False, say: bool 
     Args:
         app: the application; its web sockets are left alone: a session is not one try.
         inner: the decorated functions that are tried once while the caller may repeat its request:
-            those with `nested="once"`, all ("once"), or all except in its last try ("last").
+            "nested": those with `nested="once"`; "once": all; "last": all, but not in its last try.
         proxies: whether to read and write headers of Envoy. Without a sidecar anybody sends them.
         say: whether an answer with 429 or 5xx says `x-should-retry: false` after retries in vain.
 

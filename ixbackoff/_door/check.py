@@ -13,7 +13,7 @@ from .checkers import CHECKERS, NotChecked, command, output
 if TYPE_CHECKING:
     from .reading.checker_output import Error
 
-UNCHANGED = ("full", "concise")  # other output is printed unchanged
+UNCHANGED = ("full", "concise")  # formats that change only the lines of explained errors
 SKIPPED = ("site-packages", "node_modules", "__pycache__")
 FORMATS = (*UNCHANGED, "json", "github", "sarif")
 

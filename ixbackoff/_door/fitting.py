@@ -72,7 +72,8 @@ def fit(plan: Plan, limit: ServiceLimit) -> Fit:
         least = max(rung.begins + (rung.takes or 0.0) for rung in plan.rungs)
     left = limit.seconds - least
     if left < 0:
-        what = "" if plan.longest is not None else " without its tries"
+        which = "some" if any(rung.takes for rung in plan.rungs) else "its"
+        what = "" if plan.longest is not None else f" without {which} tries"
         reason = f"{no}: {spoken(least)}{what} is {spoken(-left)} too long; {instead}"
         return Fit(limit, False, reason)
     if plan.longest is not None:

@@ -47,9 +47,7 @@ def as_text(planned: Planned) -> str:
     if plan.wait_count == inf:
         lines.append("and so on, with the last wait repeated")
     if any(rung.takes is None and rung.tries != 0 for rung in plan.rungs):
-        lines.append(
-            "The times do not include the tries; --each, or .limit(...), gives the time of a try."
-        )
+        lines.append("The times leave out tries of unknown length: give --each or .limit(...).")
     if planned.fits:
         lines.append("")
     lines += [f"{'yes' if one.fits else 'no':5}{one.reason}" for one in planned.fits]

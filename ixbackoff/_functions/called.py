@@ -16,7 +16,7 @@ from .settings import wanting
 
 
 class Called:
-    """A decorated function and its `backoff`: its runs mark their contexts with it."""
+    """A decorated function and its `backoff`; each run marks its context with this object."""
 
     def __init__(self, backoff: Any, function: Any, name: str = "") -> None:
         self.backoff = backoff

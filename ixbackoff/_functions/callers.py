@@ -1,7 +1,7 @@
 """Calls of a decorated function, repeated while they fail, by one loop in a sync and async form.
 
 A call does the same as its program (`Backoff.program`), many times as fast; a test compares them.
-With a deadline, a budget, a stop or another interpreter it runs that program.
+With a time limit, a budget, a stop, a gate or another interpreter, it runs that program.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def caller(backoff: Any, function: Any) -> Any:
 # longer. What a first try does not need is made at the first failure (`NOT_YET`).
 #
 # A call at N0 leaves the mark of the context alone, or it would hide the run around it. Any other
-# call marks the context before each try, unless its mark is still there: an observer, a signal
-# handler or a task with the same context may have retried between two tries.
+# call marks the context, and again before a retry if the mark has been replaced meanwhile: by the
+# retry of an observer, of a signal handler or of a task with the same context.
 
 
 def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
@@ -100,7 +100,7 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                     mine[0] = None
                     if watched is not None:
                         watched.succeed()
-                    return answer  # noqa: TRY300  in one line, it would leave the `try` early
+                    return answer  # noqa: TRY300
                 except Exception as failure:
                     if REFUSED or watched is not None:
                         failed(failure, mine, watched)
@@ -168,7 +168,7 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                     mine[0] = None
                     if watched is not None:
                         watched.succeed()
-                    return answer  # noqa: TRY300  in one line, it would leave the `try` early
+                    return answer  # noqa: TRY300
                 except Exception as failure:
                     if REFUSED or watched is not None:
                         failed(failure, mine, watched)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from _thread import RLock  # threading's own; threading itself costs 5 ms to import
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, final
 
 from typing_extensions import override
@@ -110,15 +109,18 @@ class Limiter(Gate):
     @override
     def enter(self, now: float, came: float, until: float) -> float:
         with self._lock:
-            own = max(self._next, now)
-            turn = max(own - self._burst * self._each, self._opens, now)
+            own = self._next if self._next > now else now  # quicker than `max`
+            turn = own - self._burst * self._each
+            if turn < now or turn < self._opens:
+                turn = max(self._opens, now)
             if turn - came > self.longest:
                 raise out_of_line(turn - now, self.longest)
             if turn >= until:
                 raise too_late(turn, now, until)
             self._now = now
             self._next = own + (self._apart if own > now else self._each)
-            self._apart = max(self._apart * FASTER, self._each)
+            if self._apart > self._each:
+                self._apart = max(self._apart * FASTER, self._each)
             return turn
 
     @override
@@ -132,9 +134,8 @@ class Limiter(Gate):
             if failure is None and self._told is None and not self._learning:
                 return
             if failure is not None:
-                with suppress(Exception):  # of a property
-                    self.answer(failure)
-                    self.answer(getattr(failure, "response", None))
+                self.answer(failure)
+                self.answer(response_of(failure))
             told, self._told = self._told, None
             if told is not None:
                 self._obey(told, now)
@@ -150,10 +151,12 @@ class Limiter(Gate):
     def answer(self, value: object) -> None:
         if value is None:
             return
-        with suppress(Exception):  # of a mock or a proxy, whose headers must not fail a success
+        try:
             headers: Any = getattr(value, "headers", None)
             if hasattr(headers, "keys"):  # a mapping
                 self.learn(headers)
+        except Exception:  # of a mock or a proxy, whose headers must not fail a success
+            return
 
     def learn(self, headers: Mapping[str, str]) -> None:
         """Take what the headers of an answer say: `RateLimit`, `RateLimit-Policy` and older ones.
@@ -218,6 +221,14 @@ class Limiter(Gate):
         rate = f"{1 / self._each:g} tries per second" if self._each else "without a rate"
         own = "learns its rate" if self._learning else rate
         return f"<Limiter: {own}, {self.longest:g} s in line at most>"
+
+
+def response_of(failure: Exception) -> object:
+    """Return the answer that a failure carries; `None` if a property of it raises."""
+    try:
+        return getattr(failure, "response", None)
+    except Exception:
+        return None
 
 
 class Turns:

@@ -202,5 +202,13 @@ def check_end(end: int, rung: int) -> None:
         )
 
 
+def not_ended(rung: int) -> Misuse:
+    """Return the error of a run whose program ends at `rung`, above N0."""
+    return Misuse(
+        f"The program is open, it ends at {name_of(rung)}: end it with .end(), or go down "
+        "with .retry(...)."
+    )
+
+
 def counted(steps: int) -> str:
     return "1 step" if steps == 1 else f"{steps} steps"

@@ -32,22 +32,17 @@ class InAttempt:
     """The state of an attempt inside a run. It has no rung, so nothing waits or descends in it.
 
     `passed` has the circuit breakers and gates that the current try has passed through. The others
-    are as in `ProgramRun`, but `guards` and `expired` are always `None`: they belong to the run.
+    are as in `ProgramRun`, but `guards` is always `None`: they belong to the run.
     """
 
     __slots__ = ("limits", "ons", "passed", "tries")
     guards: tuple[Guard, ...] | None = None
-    expired: Expired | None = None
 
     def __init__(self, limits: list[Limit], ons: list[Predicate] | None = None) -> None:
         self.passed: tuple[Guard, ...] = ()
         self.limits = limits
         self.ons = ons
         self.tries = 0
-
-    def recoverable(self, failure: BaseException) -> bool:
-        """Return whether a step may recover from `failure`: from any exception but a misuse."""
-        return isinstance(failure, Exception) and not isinstance(failure, Misuse)
 
 
 class ProgramRun(Run):

@@ -1,7 +1,7 @@
 """The meaning of a program: one flat stream of commands.
 
-`chained` walks the steps of a chain. Two tables hold the meaning of each kind of step: `WELL` while
-the program has a value, and `FAILED` while it has a failure.
+`chained` walks the steps of a program. Two tables hold the meaning of each kind of step: `WELL`
+while the program has a value, `FAILED` while it has a failure. `in_attempt` walks an attempt.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ..schedules.algebra import Schedule, check_schedule
 from ..schedules.timings import After
 from .chains import Chain, Ladder, Step, chain
 from .defaults import USUAL, Defaults
-from .machine import Enter, Task, driven
+from .machine import Enter, Task, class_of, driven
 from .replay import Entry, replay
 from .retrying import check_endless
 from .runs import InAttempt, ProgramRun
@@ -165,16 +165,13 @@ def part(attempt: Chain, ons: list[Predicate] | None, within: float | None = Non
     return unrolled(attempt, Defaults(within=within), run=run)
 
 
-def chained(chain: Chain, place: Place) -> Task:
-    """Run the steps of a chain, each by its meaning in the table of the current state."""
-    on_ladder = place.__class__ is ProgramRun
-    well = WELL if on_ladder else WELL_IN_ATTEMPT
-    failed = FAILED if on_ladder else FAILED_IN_ATTEMPT
+def chained(chain: Chain, run: ProgramRun) -> Task:
+    """Run the steps of a program, each by its meaning in the table of the current state."""
     value: Any = None
     failure: BaseException | None = None
     steps: tuple[Any, ...] = chain._flat or chain.steps()
     last = steps[-1] if steps else None
-    ons = place.ons
+    ons = run.ons
     around = 0 if ons is None else len(ons)
     if ons is not None:
         choosing = OrElseStep | OrBindStep | BackoffStep
@@ -187,22 +184,22 @@ def chained(chain: Chain, place: Place) -> Task:
                     if kind is MapStep:
                         value = step.function(value)
                         continue
-                    meaning = well.get(kind, refused)
+                    meaning = WELL[kind]
                     if meaning is None:
                         continue
-                    asked: Asked = meaning(step, place, value)
+                    asked: Asked = meaning(step, run, value)
                 else:
-                    meaning = failed.get(kind, refused)
-                    if meaning is None or not place.recoverable(failure):
+                    meaning = FAILED[kind]
+                    if meaning is None or not run.recoverable(failure):
                         continue
-                    asked = meaning(step, place, failure)
+                    asked = meaning(step, run, failure)
                 if asked is not None:
                     if step is last and asked.__class__ is Enter:
                         return asked
                     value = yield asked
                     failure = None
-                    if place.expired is not None:  # an attempt has swallowed the timeout
-                        raise place.expired
+                    if run.expired is not None:  # an attempt has swallowed the timeout
+                        raise run.expired
             except BaseException as error:
                 failure = error
         if failure is not None:
@@ -219,31 +216,65 @@ def attempted(attempt: Chain, inside: InAttempt) -> Task:
     if only.__class__ is StartStep and only.fresh:  # as `start`, in place
         generator: Task = only.function(*only.arguments, **only.keywords)
         return generator
-    return (chained if attempt._recovers else in_order)(attempt, inside)
+    return in_attempt(attempt, inside)
 
 
-def in_order(attempt: Chain, inside: InAttempt) -> Task:
-    """Run the steps of an attempt as `chained` does, if none of them recovers from a failure."""
+def in_attempt(attempt: Chain, inside: InAttempt) -> Task:
+    """Run the steps of an attempt; an attempt that is its last step goes on in the same task."""
     value: Any = None
-    steps: tuple[Any, ...] = attempt._flat or attempt.steps()
-    last = steps[-1]
-    for step in steps:
-        kind = step.__class__
-        if kind is MapStep:
-            value = step.function(value)
-            continue
-        if kind is DoStep or kind is ThenStep:  # as `do` and `then`, in place
-            effect = step.effect if kind is DoStep else checked_effect(step.function(value))
-            if issubclass(effect.__class__, Command):
-                value = yield effect
-                continue
-            asked: Asked = performed(effect, inside)
-        else:
-            asked = WELL_IN_ATTEMPT.get(kind, refused)(step, inside, value)
-        if step is last and asked.__class__ is Enter:
-            return asked
-        value = yield asked
-    return value
+    failure: BaseException | None = None
+    ons = inside.ons
+    around = 0 if ons is None else len(ons)
+    try:
+        while True:
+            steps: tuple[Any, ...] = attempt._flat or attempt.steps()
+            last = steps[-1]
+            if ons is not None:
+                choosing = [step for step in reversed(steps) if isinstance(step, OrElseStep)]
+                ons[around:] = [step.chosen for step in choosing]
+            for step in steps:
+                kind = class_of(step)
+                try:
+                    asked: Any
+                    if failure is not None:
+                        if kind is not OrElseStep or not isinstance(failure, Exception):
+                            continue
+                        if isinstance(failure, Misuse) or not chooses(step.chosen, failure):
+                            continue
+                        asked = step.effect
+                    elif kind is DoStep:
+                        asked = step.effect
+                    elif kind is MapStep:
+                        value = step.function(value)
+                        continue
+                    elif kind is ThenStep:
+                        asked = checked_effect(step.function(value))
+                    elif kind is OrElseStep:
+                        continue
+                    else:
+                        asked = (start if kind is StartStep else refused)(step, inside, value)
+                    if not issubclass(type(asked), Command):
+                        if step is last and isinstance(asked, Chain):  # as `performed`, in place
+                            attempt, failure = asked, None
+                            break
+                        if type(asked) is not Enter:
+                            asked = performed(asked, inside)
+                        if step is last:
+                            return asked
+                    value = yield asked
+                    failure = None
+                except BaseException as error:
+                    if not attempt._recovers:
+                        raise
+                    failure = error
+            else:
+                if failure is not None:
+                    raise failure
+                return value
+    finally:
+        failure = None
+        if ons is not None:
+            del ons[around:]
 
 
 def do(step: DoStep, place: Place, _: Any) -> Asked:
@@ -314,10 +345,8 @@ def passed_over(step: Step, run: ProgramRun, _: Any) -> Asked:
     return None
 
 
-def refused(step: Step, place: Place, _: Any) -> Asked:
+def refused(step: Step, _place: InAttempt, _value: Any) -> Asked:
     """Reject a step of a program inside an attempt."""
-    if isinstance(place, ProgramRun):
-        raise NotImplementedError(f"{step.__class__.__name__} has no meaning in WELL and FAILED.")
     raise Misuse(
         f"{step.__class__.__name__} is a step of a program and cannot be in an attempt, or "
         "waits would multiply: put it on the ladder."
@@ -330,12 +359,11 @@ Meanings: TypeAlias = dict[type[Step], Any]
 `None` passes over a step that does not descend.
 """
 
-WELL_IN_ATTEMPT: Meanings = {DoStep: do, StartStep: start, ThenStep: then, OrElseStep: None}
-FAILED_IN_ATTEMPT: Meanings = {
-    **dict.fromkeys((DoStep, StartStep, ThenStep, MapStep)),
-    OrElseStep: or_else,
-}
-WELL: Meanings = WELL_IN_ATTEMPT | {
+WELL: Meanings = {
+    DoStep: do,
+    StartStep: start,
+    ThenStep: then,
+    OrElseStep: None,
     BindStep: bind,
     OrBindStep: passed_over,
     BackoffStep: passed_over,
@@ -347,7 +375,9 @@ WELL: Meanings = WELL_IN_ATTEMPT | {
     ResumeStep: resume,
     EndStep: passed_over,
 }
-FAILED: Meanings = FAILED_IN_ATTEMPT | {
+FAILED: Meanings = {
+    **dict.fromkeys((DoStep, StartStep, ThenStep, MapStep)),
+    OrElseStep: or_else,
     BindStep: passed_over,
     OrBindStep: or_bind,
     BackoffStep: backoff,

@@ -12,7 +12,7 @@ from .._limits.deadlines import checked_seconds, time_limit
 from .._limits.eventloop import cancelled_since
 from .._limits.gate import checked_gates
 from .._limits.nesting import REFUSED, begin, carries_mark, check_not_refused
-from .._meaning.chains import Ladder
+from .._meaning.chains import Ladder, not_ended
 from .._meaning.defaults import USUAL, Defaults, checked_longest
 from .._meaning.retrying import check_endless
 from .._meaning.runs import ProgramRun
@@ -30,7 +30,7 @@ from .._words.commands import (
     raisable,
     unawaited,
 )
-from .._words.rungs import ENDLESS, name_of
+from .._words.rungs import ENDLESS
 from .._words.vocabulary import Delay, Now, Together, stands
 from ..schedules.algebra import check_schedule
 from .eventloops import shielded, with_timeout
@@ -102,10 +102,7 @@ def check_run(
 ) -> None:
     """Check the arguments of a run before its first command."""
     if program._end:
-        raise Misuse(
-            f"The program is open, it ends at {name_of(program._end)}: end it with .end(), or "
-            "go down with .retry(...)."
-        )
+        raise not_ended(program._end)
     if not isinstance(interpreter, kinds):
         hint = "make one with SomeCommand.handled_by(...)"
         if isinstance(interpreter, AsyncInterpreter):

@@ -18,7 +18,7 @@ def finite(number: object) -> float:
     A subclass may override `__float__` and `__gt__`, so only the methods of its base are called.
     """
     if isinstance(number, float):
-        exact = float.__pos__(number)
+        exact = number if number.__class__ is float else float.__pos__(number)
     elif isinstance(number, int):
         try:
             exact = int.__float__(number)

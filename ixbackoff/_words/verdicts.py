@@ -223,14 +223,17 @@ def retry_after(failure: Exception) -> float | None:
     return seconds_asked(judge(failure))
 
 
-def seconds_asked(verdict: Verdict) -> float | None:
-    asked = checked_retry_after(verdict.retry_after)
+def seconds_asked(verdict: Verdict | Transient) -> float | None:
+    asked = checked_retry_after(retry_after_of(verdict))
     return None if asked is None else finite(asked)
 
 
 def asked_for(failure: Any) -> float:
     """Return the seconds that the service asked to be left alone; 0 if it did not ask."""
-    return 0.0 if failure.__class__ in SILENT else retry_after(failure) or 0.0
+    if failure.__class__ in SILENT:
+        return 0.0
+    usual = FOUND.get(failure.__class__) is transient_with_time  # it needs no verdict
+    return seconds_asked(failure if usual else judge(failure)) or 0.0
 
 
 def judge_of(kind: type[Exception]) -> Judge:
@@ -300,7 +303,7 @@ def transient_with_time(failure: Transient) -> Verdict:
     return Verdict(True, retry_after_of(failure))
 
 
-def retry_after_of(failure: Transient) -> float | None:
+def retry_after_of(failure: Verdict | Transient) -> float | None:
     """Return `failure.retry_after`; `None` if a subclass makes it a property that raises."""
     try:
         return failure.retry_after

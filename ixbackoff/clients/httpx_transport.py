@@ -49,12 +49,12 @@ class Transport(Base):
                 if is_readable(answer):
                     with closing(answer.stream) as stream:
                         answer.stream = library.ByteStream(b"".join(stream))
-                return answer  # noqa: TRY300  in one line, it would leave the `try` early
             except library.RequestError as failure:
                 failure.request = request  # for the judge; a client sets it after its transport
                 raise
             finally:
                 timeouts.update(given)  # for the body of the answer, and a redirect
+            return answer
 
         name = f"{request.method} {request.url.host}"
         return self._sending.send(name, one_try, is_stream(request, library))
@@ -72,10 +72,10 @@ class Transport(Base):
                     async with aclosing(answer.stream) as stream:
                         body = b"".join([chunk async for chunk in stream])
                     answer.stream = library.ByteStream(body)
-                return answer  # noqa: TRY300
             except library.RequestError as failure:
                 failure.request = request
                 raise
+            return answer
 
         name = f"{request.method} {request.url.host}"
         return await self._sending.send_async(name, one_try, is_stream(request, library))

@@ -41,7 +41,7 @@ def trying() -> Trying:
 
 
 def marking(hosts: Collection[str], again: bool) -> Callable[..., None]:
-    """Return what sets the header of a request, or removes it: a redirect may have copied it."""
+    """Return a function that marks a request, or removes a mark that a redirect has copied."""
     wrong = isinstance(hosts, str) or not hosts
     if wrong or any("/" in host or host.count(":") == 1 for host in hosts):  # "::1" is a name
         advice = 'give the names of hosts, such as {"orders.internal"}, without schemes or ports'
@@ -66,8 +66,8 @@ def marking(hosts: Collection[str], again: bool) -> Callable[..., None]:
 def httpx(client: C, hosts: Collection[str], *, again: bool = True) -> C:
     """Mark the requests of a client of httpx or httpx2 to `hosts`, and return the client.
 
-    A service with a middleware then leaves the retries to the code that sends the request, if that
-    retries, and ends when it stops waiting. An answer of "do not retry" is passed up.
+    A service with a middleware then leaves the retries to the sender of a request, if that retries,
+    and ends its runs once the sender no longer waits. An answer of "do not retry" is passed up.
 
     >>> import httpx
     >>> from ixbackoff.clients import marks
@@ -76,7 +76,7 @@ def httpx(client: C, hosts: Collection[str], *, again: bool = True) -> C:
     Args:
         client: a sync or async client, perhaps with a `transport` that retries.
         hosts: the exact names of the hosts; no other one is sent a mark.
-        again: false to send only for how long somebody waits.
+        again: false to send the remaining seconds alone, without the tries.
 
     Raises:
         Misuse: `client` is of another library, or `hosts` are not names of hosts.

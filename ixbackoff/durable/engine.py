@@ -95,7 +95,7 @@ class WorkflowHandle(Generic[A]):
         self._engine.store.pause(self.id)
 
     def resume(self) -> bool:
-        """Resume the run if it is paused, stuck or abandoned; return false in other states."""
+        """Resume the run if it is paused or stuck; return false if it is active or has ended."""
         return self._engine.store.resume(self.id)
 
     def cancel(self) -> None:

@@ -1,4 +1,4 @@
-"""A function that DBOS needs and SQLite lacks before version 3.42: the time in milliseconds.
+"""A function that DBOS needs and SQLite lacks before version 3.42: the time to the millisecond.
 
 DBOS uses it on Python 3.12 and later. Debian 12, and images that are built on it, have SQLite 3.40,
 where it returns NULL.

@@ -215,7 +215,7 @@ class Performer:
         """Return whether the budget refuses to pay for a wait.
 
         Each process has its own budget, which also pays for replayed waits, but a decision in the
-        journal takes precedence over the budget. A refusal is recorded in the next entry, before
+        journal takes precedence over the budget. A refusal is recorded in the next entry, after
         the command of that entry is performed.
         """
         if self.account is None or wait.failure is None:
@@ -496,7 +496,7 @@ class Performer:
         try:
             try:
                 await all_tasks(work, effects, failures)
-            except RunLost:  # of branches that are not to record an end
+            except RunLost:  # branches raise it once another one has set `over`
                 if self.over is None:
                     raise
             if self.over is not None:

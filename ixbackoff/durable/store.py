@@ -246,12 +246,12 @@ class Store:
         return [run for (run,) in self._read(newest)]
 
     def forget(self, run: str) -> bool:
-        """Delete a run and its journal; if the run has not ended, do nothing and return false."""
+        """Delete a run, paused or ended, and its journal; return false if it is active or stuck."""
         segments = self.segments(run)
         if not segments or any(one.status in ACTIVE or is_stuck(one) for one in segments):
             return False
         tables = [one for one in tables_of(self._client) if "workflow_uuid" in one.c]
-        with self.engine().begin() as connection:  # in one transaction: a gap hides the run's end
+        with self.engine().begin() as connection:  # in one: behind a missing segment none is found
             for ids in batched([status.workflow_id for status in segments]):
                 for table in tables:
                     connection.execute(table.delete().where(table.c.workflow_uuid.in_(ids)))

@@ -8,10 +8,9 @@ from typing import Any, TypeAlias
 
 from .._limits.budgets import RetryBudget
 from .._limits.limiters import Turns
-from .._meaning.chains import Ladder
+from .._meaning.chains import Ladder, not_ended
 from .._running.traces import Performed
 from .._words.commands import Command, Handlers, Interpreter, Misuse
-from .._words.rungs import name_of
 from .._words.vocabulary import Log, Now, Pick, Reserve, Throw, throw
 from .event_queue import Events
 from .outcomes import Tally
@@ -83,10 +82,7 @@ def checked_program(program: Any) -> Ladder:
             f"{program!r} is not a program: give at(...)..., or a function that returns a program."
         )
     if program.ends_at:
-        raise Misuse(
-            f"The program is open, it ends at {name_of(program.ends_at)}: end it with .end() or "
-            ".retry(...)."
-        )
+        raise not_ended(program.ends_at)
     return program
 
 

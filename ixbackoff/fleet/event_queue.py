@@ -57,9 +57,9 @@ class Events:
         self.most = MOST
         self.random = Random(seed)  # noqa: S311
         self._next = count().__next__
-        self._slice: float = 0  # the current one
+        self._slice = 0  # the current one
         self._near: list[tuple[float, int, Action, Any]] = []  # a heap
-        self._later: dict[float, list[tuple[float, Action, Any]]] = {}
+        self._later: dict[int, list[tuple[float, Action, Any]]] = {}
 
     @property
     def empty(self) -> bool:
@@ -72,7 +72,7 @@ class Events:
         Raises:
             ValueError: `when` is past, or not a finite number.
         """
-        due = self._later.get(when * SLICES // 1)  # nan, which is no key, for what is not finite
+        due = self._later.get(floor(when * SLICES)) if 0.0 <= when < FAR else None
         if due is None:
             self._begin(when, action, argument)
         else:
@@ -85,7 +85,7 @@ class Events:
             ValueError: `seconds` is negative, or not a finite number.
         """
         when = self.now + seconds  # as `at`, in place
-        due = self._later.get(when * SLICES // 1)
+        due = self._later.get(floor(when * SLICES)) if 0.0 <= when < FAR else None
         if due is None:
             self._begin(when, action, argument)
         else:
@@ -102,6 +102,11 @@ class Events:
             heappush(self._near, (when, self._next(), action, argument))
         else:
             self._later[number] = [(when, action, argument)]
+
+    def clear(self) -> None:
+        """Forget the events that are left."""
+        self._near.clear()
+        self._later.clear()
 
     def run(self, until: float) -> None:
         """Run all events before the time `until`, and set the clock to it.

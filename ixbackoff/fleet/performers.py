@@ -10,12 +10,12 @@ from typing import Any
 from .._limits.deadlines import LEFT, Expired, Left, Limit, check_in_time, clean_up, seconds_left
 from .._meaning.chains import Chain, Ladder
 from .._meaning.defaults import Defaults
-from .._meaning.machine import IN_PLACE, Enter, Perform, Task, close, waits_in_an_attempt
+from .._meaning.machine import IN_PLACE, Enter, Perform, Task, class_of, close, waits_in_an_attempt
 from .._meaning.runs import InAttempt, ProgramRun
 from .._meaning.semantics import attempted, limited, unrolled
 from .._running.together import Aborted, Rules, branch
 from .._running.traces import Performed
-from .._words.commands import Command, Misuse, raisable
+from .._words.commands import Command, Misuse, raisable, stop_error
 from .._words.failures import DeadlineExceeded
 from .._words.verdicts import is_transient
 from .._words.vocabulary import CLOCK, LINE, Delay, Together
@@ -190,7 +190,7 @@ class TaskPerformer(ABC):
                     command: Any = task.send(value) if failure is None else task.throw(failure)
                 except StopIteration as end:
                     value, failure = end.value, None
-                    if value.__class__ is Enter:
+                    if type(value) is Enter:
                         task, value = value.task, None
                     else:
                         task = self._callers.pop() if self._callers else None
@@ -201,18 +201,18 @@ class TaskPerformer(ABC):
                     task = self._task = self._callers.pop() if self._callers else None
                     self.room = 0
                 else:
-                    kind = command.__class__
+                    kind = class_of(command)
                     serving = environment.services.get(kind)
                     if serving is None:
                         if command is CLOCK:
                             value, failure = environment.events.now, None
                             continue
-                        if kind is Delay:
-                            self.wait(command)
-                            return
                         if kind in environment.immediate and not self._inside.limits:
                             value, failure = answered(environment.immediate[kind], command)
                             continue
+                        if kind is Delay:
+                            self.wait(command)
+                            return
                         self._arrived = ASKING
                         if kind is Enter or kind is Perform:
                             inner = command.task if kind is Enter else self.entered(command.chain)
@@ -259,7 +259,7 @@ class TaskPerformer(ABC):
         """Take the result of a request; throw `instead` into the task, if it is given."""
         environment = self._environment
         tally = environment.tally
-        raised: BaseException | None = failure
+        raised: BaseException | None = None
         if failure is None:
             tally.answered += 1
             tally.latency += environment.events.now - request.begun
@@ -267,7 +267,7 @@ class TaskPerformer(ABC):
             tally.failed += 1
             if isinstance(failure, TimeoutError):
                 tally.late += 1
-            raised = raisable(failure)
+            raised = stop_error(failure) if isinstance(failure, StopIteration) else failure
         if environment.trace is not None or self._inside.limits:
             raised = self.record(request.command, request.begun, value, failure)
         if instead is not None:

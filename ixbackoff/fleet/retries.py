@@ -10,13 +10,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+from .._limits.gate import checked_gates
 from .._limits.nesting import check_begun
 from .._meaning.chains import Chain, Ladder, Step
 from .._meaning.defaults import checked_longest
 from .._meaning.machine import Enter, Task
 from .._meaning.retrying import begins, descents
 from .._meaning.runs import InAttempt, not_chosen, noted, number_after
-from .._meaning.semantics import attempted, performed
+from .._meaning.semantics import in_attempt, performed
 from .._meaning.steps import DoStep, Guard, Guarded, Limited, RetryStep, StartStep
 from .._running.traces import Performed
 from .._words.commands import Command
@@ -133,11 +134,15 @@ class Retrying:
         self.within: Final = within  # the seconds of a run
         self.chosen: Final = step.chosen  # decides whether a failure is retried
         self.guarded: Final = not isinstance(step.effect, WITHOUT_SERVICE)  # by those of a program
+        through = program._defaults.through
+        self.gates: Final = checked_gates("through", () if through is None else through)
         effect, guards = unwrapped(step.effect), list[Guard]()
         while effect.__class__ is Guarded and effect.guard.__class__ is not Reserve:
             guards.append(effect.guard)
             effect = unwrapped(effect.chain)
-        self.guards: Final = tuple(guards)  # those around the effect, outermost first
+        self.guards: Final[tuple[Guard, ...]] = tuple(
+            guards
+        )  # those around the effect, outermost first
         # The only command of the effect, or `None`, and the seconds for each try of it.
         single: tuple[Any, float | None] = effect if is_single(effect) else None, None
         limited = limited_command(effect) if within is None else None  # a task has two limits
@@ -153,7 +158,7 @@ class Retrying:
         self.effect: Any = effect
         if isinstance(effect, Limited) and isinstance(inner := unwrapped(effect.chain), Chain):
             self.effect = Limited(inner, effect.seconds)
-        self.perform: Final = attempted if isinstance(effect, Chain) else task_of
+        self.perform: Final = in_attempt if isinstance(effect, Chain) else task_of
         waits = begins(timing, program.start, environment.events.random, checked=False)
         longest = checked_longest(program._defaults.longest)
         how = (program.start, (), step.chosen, *waits, 0, timing.shortens, longest)

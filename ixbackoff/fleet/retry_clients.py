@@ -100,7 +100,7 @@ class RetryClient(TaskPerformer):
             self._environment.trace.append(Performed(begun, wait, None, None, self.number))
         try:
             for guard in self._guards[len(self._passed) :]:
-                if guard.__class__ is CircuitBreaker:
+                if type(guard) is CircuitBreaker:
                     self._passed += (0 if guard._until is None else guard.admit(now),)
                 elif self._stands(guard, now):
                     return False
@@ -123,10 +123,11 @@ class RetryClient(TaskPerformer):
             turn = gate.turn(turn, now, came, until)
         if turn != now:
             self._line = turn, came, now
-            if checked_turn(gate, turn) > now:
+            later = type(turn) is float and now < turn < inf
+            if later or checked_turn(gate, turn) > now:
                 if turn >= until:  # a gate may ignore `until`
                     raise too_late(turn, now, until)
-                self._shared.events.after(turn - now, self.__class__.begin, self)
+                self._shared.events.after(turn - now, type(self).begin, self)
                 return True
         self._passed += (now,)
         self._line = None
@@ -156,9 +157,9 @@ class RetryClient(TaskPerformer):
                         log.begin_wait(self.number, events.now, seconds, failure)
                     if shared.from_start:
                         when = max(events.now, self.begun + seconds)
-                        events.at(when, self.__class__.begin, self)
+                        events.at(when, type(self).begin, self)
                     else:
-                        events.after(seconds, self.__class__.begin, self)
+                        events.after(seconds, type(self).begin, self)
                     return
                 chosen = shared.chosen
         if self._account is not None:
@@ -201,7 +202,7 @@ class RetryClient(TaskPerformer):
             index -= 1
             guard, passed = self._guards[index], self._passed[index]
             try:
-                if guard.__class__ is not CircuitBreaker:
+                if type(guard) is not CircuitBreaker:
                     failure = hear(guard, passed, value, failure, now)
                 elif failure is not None or passed or guard._rate is not None:
                     settle(guard, int(passed), failure, now)
@@ -220,7 +221,7 @@ class RetryClient(TaskPerformer):
         if self._line is not None:
             self._guards[len(self._passed)].leave(self._line[2])
         for guard, passed in [*zip(self._guards, self._passed, strict=False)][::-1]:
-            if guard.__class__ is not CircuitBreaker:
+            if type(guard) is not CircuitBreaker:
                 guard.leave(passed)
             elif passed:
                 guard.release(int(passed))

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import islice
 from math import inf, nan
 from shutil import get_terminal_size
+from statistics import median
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -34,7 +35,7 @@ from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from .._words.reasons import NOTE
 from ..plotting.plot_command import pictured
 from .arrivals import Arrivals
-from .drawing import Panel, Picture, by_second, draw
+from .drawing import Panel, Picture, by_second, draw, summary
 from .lost_capacity import Outage
 from .outcomes import Outcome, Second
 from .reports import PICTURE, RECOVERS, Numbers, Report, sampled, seed_flags, spread
@@ -329,6 +330,6 @@ def main(arguments: list[str] | None = None) -> int:
     print(text)
     status = 0
     if outcome is not None:
-        draw_into = partial(draw, picture(outcome, args.outage), "simulation")
-        status = pictured(draw_into, args.picture)
+        drawn = summary([picture(outcome, args.outage)], (args.seed,), median)
+        status = pictured(partial(draw, drawn, "simulation"), args.picture)
     return status or (0 if recovers else FAILED)

@@ -16,7 +16,6 @@ from .._limits.nesting import OVER, RUNNING, this_thread
 from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
 from .._meaning.machine import IN_PLACE
-from .._meaning.semantics import guards_of
 from .._running.traces import Performed
 from .._words.commands import Misuse
 from ..schedules.timings import Timing
@@ -96,18 +95,20 @@ class Simulator:
 
         running: list[TaskPerformer] = []
         numbers = count(clients)
-        try:
-            with simulating():
+        with simulating():
+            try:
                 self.plan_outages(outages)
                 running.extend(map(made, range(clients)))
                 if self.arrivals is not None:
                     times = arrival_times(self.arrivals, seconds, self.random)
                     self.plan_arrival(times, made, numbers)
                 self.run(running, seconds, watch)
-        finally:
-            IN_PLACE[0] = None
-            for client in [*running, *self.present.values()]:
-                client.close()
+            finally:
+                IN_PLACE[0] = None
+                for client in [*running, *self.present.values()]:
+                    client.close()
+                running.clear()  # here, and not by the garbage collector
+                self.events.clear()
         return Outcome(
             tuple(self.environment.tally.seconds),
             next(numbers),
@@ -156,7 +157,7 @@ class Simulator:
     def plan_run(self, client: TaskPerformer) -> None:
         pause = 0.0 if self.rate is None else -log(1.0 - self.random()) / self.rate
         client.since = when = self.events.now + pause
-        self.events.at(when, client.__class__.begin, client)
+        self.events.at(when, type(client).begin, client)
 
     def plan_outages(self, outages: Sequence[Outage]) -> None:
         for outage in outages:
@@ -175,14 +176,15 @@ class Simulator:
         if not isinstance(given, Ladder) and callable(given):
             given = program(number)
         own = checked_program(given)
-        shared, through = self.retrying(own), own._defaults.through
-        if shared is not None and breaker is None and through is None and not shared.guards:
-            return RetryClient(shared, number, budget, ())
-        how = Defaults(within=self.within, budget=budget, breaker=breaker, through=through)
+        shared = self.retrying(own)
         if shared is not None:
-            guards = ((guards_of(how) if shared.guarded else None) or ()) + shared.guards
-            if max(map(guards.count, guards), default=1) == 1:
+            guards = shared.guards
+            if shared.guarded:
+                guards = shared.gates + (() if breaker is None else (breaker,)) + guards
+            if len(guards) < 2 or max(map(guards.count, guards)) == 1:
                 return RetryClient(shared, number, budget, guards)
+        through = own._defaults.through
+        how = Defaults(within=self.within, budget=budget, breaker=breaker, through=through)
         make = streams(own, how, self.timing, self.events.random)
         return StreamClient(self.environment, number, make, self.end)
 
@@ -208,7 +210,7 @@ class Simulator:
             self.gave_up.add(client.number)
         if self.rate is not None:  # as `plan_run`, in place
             client.since = when = now - log(1.0 - self.random()) / self.rate
-            events.at(when, client.__class__.begin, client)
+            events.at(when, type(client).begin, client)
 
     def left(self, client: TaskPerformer, answer: object, failure: BaseException | None) -> None:
         self.done(client, answer, failure)

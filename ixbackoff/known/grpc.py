@@ -1,7 +1,7 @@
 """Failures of gRPC, sync and in `grpc.aio`, by gRPC's list of status codes.
 
 Three permanent failures are recognized by their text: a message that is too large, a host that does
-not exist, and a certificate that does not verify. Anything but a number in `grpc-retry-pushback-ms`
+not exist, and a certificate that does not verify. Anything but digits in `grpc-retry-pushback-ms`
 forbids another try (gRFC A6). `google.rpc.RetryInfo` is read where googleapis-common-protos is
 installed.
 """

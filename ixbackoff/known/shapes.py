@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .http_statuses import SentRequest
 
 STATUSES = ("status_code", "http_status", "status")
-# Of most libraries, mistralai, googleapiclient and elasticsearch.
+# Of most libraries, of mistralai, of googleapiclient and of elasticsearch, in this order.
 ANSWERS = ("response", "raw_response", "resp", "meta")
 SHOWN = frozenset((*STATUSES, *ANSWERS, "inner_exception", "__getattr__"))
 LONGEST_CHAIN = 10

@@ -21,7 +21,7 @@ class HostGate:
     def __init__(self, most: int) -> None:
         self._most = most
         self._inside: Counter[str] = Counter()
-        # Ctrl-C in `Condition.__enter__`, Python code, could leave it held: see `lock_in_c`
+        # held by itself: Ctrl-C in `Condition.__enter__` could leave it held, see `lock_in_c`
         self._lock = RLock()
         self._changed = Condition(self._lock)
 

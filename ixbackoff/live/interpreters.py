@@ -111,7 +111,7 @@ def live_async(
 ) -> AsyncInterpreter[Standard | Call[Any] | CallAsync[Any] | Now | Pick]:
     """Make an interpreter that does what `live` does, for `run_async`, under asyncio or trio.
 
-    A command that is cancelled, by a deadline too, leaves nothing behind: no part of a file, no
+    A command that is cancelled, by a deadline too, leaves no part of a file but one to resume, no
     connection, and no thread except one that looks up the address of a host. `Call` calls its
     function in the event loop, so a slow function blocks the loop; `CallAsync` is awaited.
 

@@ -25,7 +25,7 @@ C = TypeVar("C")
 
 
 class WatchedConnection:
-    """A connection, sync or async, that notes its use; the rest is that of the library's.
+    """A connection, sync or async, that notes its use, around one of the library.
 
     It is not used again if it received more than the response: the excess would be taken for the
     next response.

@@ -162,7 +162,7 @@ class Arrival:
         self.whole = True
 
     def continues_after(self, failure: Exception) -> bool:
-        """Return whether to request the rest within the same try; else the part may be dropped."""
+        """Return whether to continue within the same try; a permanent failure drops the part."""
         if self._anew:
             self._anew = False
             self.part.begin(None)

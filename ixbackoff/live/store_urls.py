@@ -86,7 +86,7 @@ def s3_store(
     Args:
         bucket: the name of the bucket.
         endpoint: the `http://` or `https://` URL of the service; by default that in the variable
-            `AWS_ENDPOINT_URL_S3` or else `AWS_ENDPOINT_URL`, or else AWS.
+            `AWS_ENDPOINT_URL_S3`, else `AWS_ENDPOINT_URL`, else `AWS_ENDPOINT`, or else AWS.
         limits: the time-outs, in seconds.
 
     Raises:

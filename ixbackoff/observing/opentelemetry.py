@@ -40,8 +40,8 @@ def opentelemetry_observer(
     - `ixbackoff.run.duration` is a histogram of the seconds of runs, with their waits, and
       `ixbackoff.retries` counts the waits after a failure.
 
-    A failure is recorded in its span, with `error.type` and the status ERROR, and that of a command
-    with `http.response.status_code` and `ixbackoff.retry_after`, in seconds, if it has them.
+    A failure is recorded in its span, with `error.type` and the status ERROR; in the span of a
+    command also with `http.response.status_code` and `ixbackoff.retry_after` (seconds), if known.
 
     >>> from ixbackoff.observing import observed, opentelemetry_observer
     >>> with observed(opentelemetry_observer()):

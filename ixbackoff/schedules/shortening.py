@@ -114,7 +114,7 @@ class RawNormalJitter(Shortening):
     (11, True)
 
     Args:
-        schedule: the `NormalJitter` of these numbers; unlike this class, it never shortens a wait.
+        schedule: the `NormalJitter` to compute with; unlike this class, it never shortens a wait.
 
     Raises:
         TypeError: `schedule` is not a `NormalJitter`.

@@ -134,8 +134,8 @@ class Claim(Command[str]):
 class Swap(Command[bool]):
     """Make `copy` the current copy in the index, and end the claim to its key.
 
-    The former key becomes a doomed claim. If the current key is not `expected`, or the claim is
-    missing or doomed, nothing changes; the answer is `False`, but `True` if `copy` was current.
+    The former key becomes a doomed claim. Nothing changes if `copy` is current already (the answer
+    is `True`), if another key than `expected` is, or if the claim is missing or doomed (`False`).
     """
 
     resource: Resource

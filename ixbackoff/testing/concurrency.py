@@ -1,4 +1,4 @@
-"""Concurrent effects in virtual time: their commands take turns, each with its own clock."""
+"""Concurrent effects in virtual time: branches take turns, and each sets the clock to its time."""
 
 from __future__ import annotations
 

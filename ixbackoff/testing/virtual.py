@@ -91,7 +91,7 @@ class World(Generic[E]):
 
     @property
     def waits(self) -> list[float]:
-        """The seconds of each wait, in order, without those of tries that stood in line."""
+        """The seconds of each wait on the ladder, in order; `lines` has the others."""
         return [wait.seconds for wait in self.commands if isinstance(wait, Delay) and wait.rung]
 
     @property

@@ -72,6 +72,12 @@ def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("plain --fits 30", 0, "yes  fits 30 s, if no try takes longer than 3 s"),
         ("plain --fits 14", 1, "no   does not fit 14 s: 15 s without its tries is 1 s too long"),
+        (
+            "partly_limited --fits 30",
+            1,
+            "no   does not fit 30 s: 51 s without some tries is 21 s too long",
+        ),
+        ("partly_limited", 0, "The times leave out tries of unknown length: give --each"),
         ("plain --fits 15", 1, "no   does not fit 15 s: no time is left for a try"),
         ("plain --fits 40 --each 5", 0, "yes  fits 40 s, with 0 s to spare"),
         ("plain --fits 39 --each 5", 1, "no   does not fit 39 s: 40 s is 1 s too long"),

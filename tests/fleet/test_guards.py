@@ -29,10 +29,9 @@ from ixbackoff import (
 )
 from ixbackoff.fleet import instantly, simulate
 from ixbackoff.observing import story
-from ixbackoff.schedules import Timing
 
-from ..support.fleets.scripted import Script, fleet, in_a_row, seen, timings
-from ..support.fleets.streams import ON, WAYS, performed_by, tried, tries
+from ..support.fleets.scripted import Script, fleet, in_a_row, seen
+from ..support.fleets.streams import WAYS, performed_by, retried_by, some_clients
 from ..support.ways.programs import Ask
 
 BUDGETS: list[Any] = [
@@ -96,35 +95,22 @@ def told(outcome: Any) -> Any:
 
 
 @given(
-    on=st.sampled_from(ON) | st.none(),
-    timing=timings,
-    some=st.lists(st.lists(tried, min_size=1, max_size=8), min_size=1, max_size=3),
-    think=st.sampled_from([None, 5.0]),
-    at_once=st.booleans(),
-    trace=st.booleans(),
-    each=tries,
     budget=st.sampled_from(BUDGETS),
     breaker=st.sampled_from(BREAKERS),
     within=st.none() | st.floats(0.05, 30) | st.sampled_from([0.0, 1.0, 3.0]),
     gates=st.lists(st.sampled_from(GATES), max_size=2),
     limit=st.none() | st.floats(0.5, 9),
+    **some_clients,
 )
 def test_guards_in_place_are_those_of_the_stream(
-    on: Any,
-    timing: Timing,
-    some: list[Script],
-    think: float | None,
-    at_once: bool,
-    trace: bool,
-    each: tuple[Any, Any],
     budget: Any,
     breaker: Any,
-    within: float | None,
     gates: list[Callable[[], Any]],
     limit: float | None,
+    each: tuple[Any, Any],
+    **how: Any,
 ) -> None:
     rung, inner = each
-    scripts = [[*script, (0.5, 1)] for script in some]  # or one at FOREVER would never move on
 
     def outcome(way: str) -> Any:
         guards = [make() for make in gates]
@@ -133,13 +119,11 @@ def test_guards_in_place_are_those_of_the_stream(
             breaks = isinstance(guard, CircuitBreaker)
             effect = effect.guarded(guard) if breaks else effect.through(guard)
         effect = effect if limit is None else effect.limit(limit)
-        program = at(rung).retry(effect) if on is None else at(rung).retry(effect, on)
-        how: dict[str, Any] = {"schedule": timing, "clients": 3, "seconds": 61.5, "think": think}
-        how |= {"at_once": at_once, "trace": trace, "within": within}
         purse, circuit = budget and budget(), breaker and breaker()
-        how |= {"budget": budget and (lambda _: purse), "breaker": breaker and (lambda _: circuit)}
+        makes: Any = {"budget": budget and (lambda _: purse)}
+        makes["breaker"] = breaker and (lambda _: circuit)
         with performed_by(way):
-            found = told(fleet(program, *scripts, **how))
+            found = told(retried_by(each=(rung, effect), **makes, **how))
         return found, purse and purse.left, repr(circuit), repr(guards)
 
     retries, streams = map(outcome, WAYS)

@@ -215,6 +215,12 @@ def test_pictures(run: Run, folder: Path) -> None:
     assert "latency of runs, s" in (folder / "new/simulation.svg").read_text()
 
 
+def test_a_picture_of_many_seeds_says_that_it_shows_the_first(run: Run, folder: Path) -> None:
+    words = ["simulate", "mine:page", *SMALL, "--seed", "3", "--seeds", "2", "--jobs", "1"]
+    assert run(*words, "--picture", "new")[0] == 0
+    assert " gave up (seed 3)<" in (folder / "new/simulation.svg").read_text()
+
+
 WRONG: dict[str, tuple[list[str], str]] = {
     "no clients": (["mine:page", "--clients", "0"], "--clients"),
     "an outage longer than the run": (["mine:page", "--seconds", "20"], "not within the 20 s"),

@@ -29,6 +29,7 @@ from .ways.programs import Ask
 page = Download("http://localhost/page", "page.html")
 plain = at(N4).retry(page)
 limited = at(N4).retry(do(page).limit(5))
+partly_limited = at(N1).do(do(page).limit(50)).backoff().or_else(page)
 called = at(N4).retry(page).named("copy page")
 unknown = at(N2).bind(lambda _: at(N2).end())
 endless = at(FOREVER).retry(page)

@@ -1,4 +1,4 @@
-"""Explanations of wrong calls by the signatures of functions, the same as of errors at run time."""
+"""Explanations of wrong calls, made from signatures, in the words of the errors at run time."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ class Machine:
             strand.receive(answer, failure)
 
     def options(self, apart: bool = False) -> tuple[Option, ...]:
-        """Return the surprises before the current command; no turns if it shares no cell."""
+        """Return the surprises before the current command; no turns if `apart`, see `Recorder`."""
         scope, command = self.scope, self.current.command
         kind: type = command.__class__
         unhandled = kind is Pick and Pick not in self.handlers

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from ..._meaning.chains import Ladder, program_of
+from ..._meaning.chains import Ladder, not_ended, program_of
 from ..._meaning.defaults import Defaults
 from ..._words.commands import Command, Interpreter, Misuse
 from ..._words.failures import On, predicate
-from ..._words.rungs import N0, name_of
+from ..._words.rungs import N0
 from ..._words.verdicts import is_transient
 from ..._writing.programs import Program
 from ...schedules.algebra import Schedule, check_schedule
@@ -193,10 +193,7 @@ def checked_program(
         hint = " write at(N0).do(...)" if isinstance(given, Command) else " write at(N3).retry(...)"
         raise Misuse(f"{given!r} is not a program:{hint}.")
     if program.ends_at:
-        raise Misuse(
-            f"The program is open, it ends at {name_of(program.ends_at)}: end it with .end() or "
-            ".retry(...)."
-        )
+        raise not_ended(program.ends_at)
     how = program._defaults.replace(schedule, within)
     check_schedule(how.schedule)
     if how.budget is not None or how.breaker is not None:

@@ -13,7 +13,7 @@ from .states import frozen
 __tracebackhide__ = True
 
 
-# With these names a function tells a recorded world from another one, or reads it unrecorded.
+# With these names a function can see that a world is recorded, or read it without a record.
 WAYS_ROUND = {"type", "__getattribute__", "__setattr__", "__delattr__", "__getstate__"}
 
 
@@ -28,7 +28,7 @@ def holds_only(handler: Any, world: object) -> bool:
 
 
 def variables(world: object, functions: Iterable[Any], checks: Iterable[Any]) -> dict[str, Any]:
-    """Return stand-ins for the variables that functions of a model share with all histories."""
+    """Return stand-ins for the variables outside of the world that functions of a model use."""
     found: dict[str, Any] = {}
     held = [*functions, *checks]
     for kind in world.__class__.__mro__[:-1]:

@@ -54,7 +54,7 @@ class Process:
         self.retries: type | None = only if issubclass(only, RetryStep) and ends else None
         self.runs = 0  # the number of times that it was started anew
         self.died = False  # whether it has died for good
-        self.late: tuple[Any, ...] = ()  # commands of hedges given up, which may still be done
+        self.late: tuple[Any, ...] = ()  # commands that hedges abandoned: may still be done
         self.performer: Performer | None = None  # replays the journal of a durable process
         self.journal = MemoryJournal(self.name, now)
         self.root = self.started(now)

@@ -19,7 +19,7 @@ A = TypeVar("A")
 
 
 class RecordedAnswer(NamedTuple):
-    """The outcome of a command; deadlines have read the clock at `times` since the last command."""
+    """The outcome of a command, with the `times` that deadlines read since the previous command."""
 
     command: Command[Any]
     answer: Any

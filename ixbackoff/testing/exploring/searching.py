@@ -113,7 +113,7 @@ class SearchWalk(Walk):
             self.places.append(BranchPoint(step, options, place.check))
 
     def happen(self, machine: Machine, option: Option | None) -> None:
-        """Take a step and note its cells; a change or a late command has a user of its own."""
+        """Take a step; note its cells for its program, or for -1: a change or a late command."""
         scope, recorder = self.scope, self.scope.recorder
         if recorder is None:
             machine.happen(option)
@@ -179,7 +179,7 @@ class Search:
         model = (setting.world, setting.interpreter, setting.forgets, *setting.changes.values())
         shared = [*model, *handlers], [setting.always, scope.at_end]
         before = variables(world, *shared)
-        ends = scope.again or not scope.changes  # whether changes come after the last command, too
+        ends = scope.again or not scope.changes  # each change may come after the last command, too
         if setting.state is None and scope.merge and len(scope.programs) > 1 and ends:
             scope.recorder = None if WAYS_ROUND & before.keys() else Recorder()
         for times in count():

@@ -1,6 +1,6 @@
-"""The cells of a world, its attributes and the keys of its dicts; which commands share one.
+"""The cells of a world (its attributes, and the keys of its dicts), and which commands share one.
 
-A search leaves a program only before a command that shares a cell. The page on exploring says why
+A search switches programs only before a command that shares a cell. The page on exploring says why
 nothing is lost by that, and when all orders are tried.
 """
 
@@ -160,6 +160,6 @@ class Recorder:
                 self.shared.add((name, key))
 
     def apart(self, user: int, command: int) -> bool:
-        """Return whether a command shares no cell, as far as is known."""
+        """Return whether a command is known to share no cell."""
         known = self.touches.get((user, command))
         return known is not None and not any(one[:2] in self.shared for one in known)

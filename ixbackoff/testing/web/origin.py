@@ -60,8 +60,8 @@ class Origin:
     Attributes:
         resources: the resource of each path; may be changed at any time, and `PUT` and `DELETE`
             change it.
-        requests: all requests, in the order of their arrival. Once all bodies have more than 64
-            MiB, the oldest ones are dropped, and are empty here.
+        requests: all requests, in the order of their arrival. Once the bodies exceed 64 MiB in
+            all, the oldest ones are dropped, and are empty here.
         stopped: set when the block ends.
 
     Raises:
@@ -287,7 +287,7 @@ class Origin:
         return fault is None and request.keep_alive
 
     def _recorded(self, request: ReceivedRequest) -> ReceivedRequest:
-        """Return a copy to record; drop the oldest bodies if all have more than `BODIES_SIZE`."""
+        """Return a copy to record; drop the oldest bodies beyond `BODIES_SIZE` in all."""
         copy = replace(request)
         if copy.body:
             self._bodies += len(copy.body)

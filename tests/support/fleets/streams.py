@@ -7,12 +7,22 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ixbackoff import FOREVER, NotReady, do
+from ixbackoff import FOREVER, NotReady, at, do
+from ixbackoff.fleet import Outcome
+from ixbackoff.schedules import Timing
 
 from ..generators.parts import in_parts
 from ..generators.programs import RUNGS, effects, failures
 from ..ways.programs import Ask
-from .scripted import in_a_row, seconds, throttled, without_the_short_cut
+from .scripted import (
+    Script,
+    fleet,
+    in_a_row,
+    seconds,
+    throttled,
+    timings,
+    without_the_short_cut,
+)
 
 WAYS = ["retries", "streams"]
 
@@ -39,3 +49,32 @@ ON: list[Any] = [
     lambda failure: isinstance(failure, ConnectionError),
     lambda failure: failure.status == 503,  # which not all have
 ]
+some_clients: dict[str, st.SearchStrategy[Any]] = {
+    "on": st.sampled_from(ON) | st.none(),
+    "timing": timings,
+    "some": st.lists(st.lists(tried, min_size=1, max_size=8), min_size=1, max_size=3),
+    "think": st.sampled_from([None, 5.0]),
+    "at_once": st.booleans(),
+    "trace": st.booleans(),
+    "each": tries,
+}
+"""What clients try: arguments of a test, and those of `retried_by`."""
+
+
+def retried_by(
+    on: Any,
+    some: list[Script],
+    each: tuple[Any, Any],
+    *,
+    timing: Timing,
+    think: float | None,
+    at_once: bool,
+    trace: bool,
+    **how: Any,
+) -> Outcome:
+    """Let three clients retry an effect from a rung, with scripts for them."""
+    rung, effect = each
+    program = at(rung).retry(effect) if on is None else at(rung).retry(effect, on)
+    scripts = [[*script, (0.5, 1)] for script in some]  # or one at FOREVER would never move on
+    how |= {"schedule": timing, "think": think, "at_once": at_once, "trace": trace}
+    return fleet(program, *scripts, clients=3, seconds=61.5, **how)
