@@ -15,7 +15,7 @@ from statistics import fmean
 
 from ixbackoff import CircuitBreaker, Limiter, RetryBudget, Throttle
 from ixbackoff.fleet import Outcome, Service, each_seed
-from ixbackoff.fleet.drawing import Panel, Picture, by_second, by_size, draw
+from ixbackoff.fleet.drawing import Graph, Panel, Picture, by_second, by_size, draw
 from ixbackoff.fleet.experiments.experiment import aligned
 
 from .gated_models import (
@@ -147,19 +147,30 @@ def spread(numbers: Sequence[float]) -> str:
 
 def against_quotas() -> Picture:
     """Return the requests in each second, if the service says when, and if it does not."""
-    panels: list[Panel] = []
-    shown = ["ladders alone", "one Limiter(10, line=20)", "ten Limiter(10, line=20)"]
-    shown += ["ten Limiter.learning(line=20)"]
-    for title, service in (("with Retry-After", Quota()), ("without", Bucket())):
-        outcomes = {name: quota(*LIMITERS[name], service, 0) for name in shown}
-        asked = {
-            name: [second.asked for second in outcome.seconds[:60]]
-            for name, outcome in outcomes.items()
-        }
-        lines = by_second(asked)
-        panels.append(Panel("requests per second", lines, title=title, scale="symlog"))
-    headline = "A quota of 10 requests a second, and clients that want 20 (seed 0)"
-    return Picture(headline, [panels], inches=(12.0, 4.5), shared=True)
+    shown = {
+        "ladders alone": "retries alone",
+        "one Limiter(10, line=20)": "one Limiter(10)",
+        "ten Limiter(10, line=20)": "ten Limiter(10)",
+        "ten Limiter.learning(line=20)": "ten that learn",
+    }
+    titles = {
+        "100 requests in each 10 s, a refusal says when the next 10 s begin": Quota(),
+        "10 requests a second, a refusal does not say when to come back": Bucket(),
+    }
+    panels: list[list[Panel]] = []
+    for title, service in titles.items():
+        lines: dict[str, Graph] = {}
+        for way, name in shown.items():
+            seconds = quota(*LIMITERS[way], service, 0).seconds
+            asked = by_second({way: [second.asked for second in seconds[:60]]}, [len(lines)])
+            [row] = quotas(service, 0, [LIMITERS[way]])
+            lines[f"{name}: {row['in vain, %']:.0f} % in vain"] = asked[way]
+        panel = Panel("requests per second", lines, title=title, scale="symlog")
+        panels.append([panel._replace(limits=(-0.5, 200.0))])
+    headline = "Clients want 20 requests/s, the quota is 10/s: who asks in vain? (seed 0)"
+    note = """retries alone: no limiter. one: all clients share it. ten: one for each tenth of them.
+Limiter(10): at most 10 tries/s. that learn: Limiter.learning. A try is in line for up to 20 s."""
+    return Picture(headline, panels, (11.0, 6.0), note, shared=True)
 
 
 def under_load(results: Sequence[Sequence[Row]]) -> Picture:
@@ -170,7 +181,8 @@ def under_load(results: Sequence[Sequence[Row]]) -> Picture:
         for load in LOADS
     )
     shown = BOOKS | {name: GUARDS[name] for name in ("Throttle()", "ladders alone")}
-    over_time = by_second({name: smooth(recovery(guards, 0)) for name, guards in shown.items()})
+    rates = {name: smooth(recovery(guards, 0)) for name, guards in shown.items()}
+    over_time = by_second(rates, range(2, 9))  # no line of a book looks as `Throttle()` does
     label = "runs that succeed per second"
     panels = [
         Panel(label, by_load, x="load, times the capacity", limits=(0, 105)),

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._functions.answering import answered_by
 from ._functions.backoff import Backoff, backoff
+from ._functions.default_interpreters import answered_by
 from ._functions.enabling import enabled
 from ._limits.breakers import CircuitBreaker
 from ._limits.budgets import RetryBudget

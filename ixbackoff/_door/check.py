@@ -94,11 +94,11 @@ def explained(
     """
     from .audit.layer_report import nested
     from .audit.stacks import walked
+    from .explaining.findings import findings, sources
+    from .explaining.unreported import unchecked
     from .formats import FORMATS  # not at the top: a project without errors does not need it
     from .reading.checker_output import Error, errors_in
-    from .reading.findings import findings, sources
     from .reading.sources import Source
-    from .reading.unreported import unchecked
 
     lines = [line.decode(errors="surrogateescape") for line in printed.splitlines(keepends=True)]
     pieces = list(findings(errors_in(lines), sources(Path())))

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from .explain import pages
+from .explaining.explanation import drawing
+from .explaining.findings import Finding
 from .reading.checker_output import Error
-from .reading.explanation import drawing
-from .reading.findings import Finding
 
 Piece = Finding | Error | str
 SITE = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -15,7 +15,7 @@ from .._meaning.planning import plan
 from .._words.calls import CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse, interpreter_of, join_tables
 from ..live import live, live_async
-from . import named_objects, shell
+from . import named_objects, shell_command
 from .run_rehearsal import outcomes, rehearsed
 from .stderr_log import logged, with_notes
 
@@ -30,11 +30,11 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
         "waits. Waits are logged to standard error; the value of a program is printed to standard "
         f"output. {named_objects.TRUST}",
         epilog="Exit status: for a program 0, 1 if it fails, 2 if it cannot be run; for a shell "
-        f"command that of its last try, or {shell.LATE} if the time of --within is over.",
+        f"command that of its last try, or {shell_command.LATE} if the time of --within is over.",
     )
     parser.add_argument(
         "what",
-        type=shell.rung if of_shell else partial(named_objects.program, given=given),
+        type=shell_command.rung if of_shell else partial(named_objects.program, given=given),
         metavar="RUNG" if of_shell else "MODULE:PROGRAM",
         help=f"{named_objects.PROGRAM_HELP}; or a rung (N4: five tries of a shell command)",
     )
@@ -64,7 +64,7 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
     programs.add_argument(
         "--output-format", choices=("text", "json"), help="of --rehearse (default: text)"
     )
-    shell.add_options(parser)
+    shell_command.add_options(parser)
     args, rest = parser.parse_known_args(words)
     if of_shell and rest and not rest[0].startswith("-"):
         parser.error(f"write -- before the command: ixbackoff run {words[0]} -- {rest[0]} ...")
@@ -81,8 +81,8 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
 
 def main(words: list[str]) -> int:
     before, given = named_objects.arguments_apart(words)
-    if shell.names_a_rung(before, len(before) < len(words)):
-        return shell.run(parsed(before, of_shell=True), tuple(words[len(before) + 1 :]))
+    if shell_command.names_a_rung(before, len(before) < len(words)):
+        return shell_command.run(parsed(before, of_shell=True), tuple(words[len(before) + 1 :]))
     args = parsed(before, of_shell=False, given=given)
     found: named_objects.Found = args.what
     options = {"schedule": args.schedule, "within": args.within}

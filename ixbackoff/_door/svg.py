@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from .._meaning.planning import PlannedRung
 from .amounts import spoken
-from .fitting import Fit
-from .plan_text import Planned
+from .plan_formats import Planned
+from .service_limits import Fit
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BELOW = 600.0, 54.0, 26.0, 92.0, 34.0, 64.0
 LETTER = 8.4  # the average width of a letter

@@ -36,8 +36,8 @@ from .._running.sleeping import (
 )
 from .._words.commands import is_coroutine_function, raisable
 from ..schedules.timings import After
-from .answering import OTHERS
 from .called import Called, checked_function
+from .default_interpreters import OTHERS
 from .ends import ended
 from .nested_once import by_program, by_program_async, hurry, once_in_request
 from .settings import no_coroutine_function

@@ -10,8 +10,8 @@ from .._meaning.runs import ProgramRun
 from .._meaning.semantics import guards_of
 from .._words.commands import Stream
 from .._words.reasons import add_note
-from .answering import interpreter, interpreter_async
 from .called import Called
+from .default_interpreters import interpreter, interpreter_async
 
 __tracebackhide__ = True
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, reduce
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 from .._meaning.chains import Chain
@@ -87,7 +87,7 @@ def first_of(
         raise ValueError(f"first_of(start={start!r}): give an index from 0 to {len(choices) - 1}.")
 
     def one(index: int) -> Attempt[E, First[A]]:
-        return do(choices[index]).map(partial(First, index))
+        return do(choices[index]).map(lambda answer: First(index, answer))
 
     @lru_cache(maxsize=8)
     def tried_from(begin: int) -> Attempt[E, First[A]]:

@@ -246,9 +246,9 @@ class Store:
         return [run for (run,) in self._read(newest)]
 
     def forget(self, run: str) -> bool:
-        """Delete a run, paused or ended, and its journal; return false if it is active or stuck."""
+        """Delete a run and its journal; return false if it is active, paused or stuck."""
         segments = self.segments(run)
-        if not segments or any(one.status in ACTIVE or is_stuck(one) for one in segments):
+        if not segments or any(map(is_open, segments)):
             return False
         tables = [one for one in tables_of(self._client) if "workflow_uuid" in one.c]
         with self.engine().begin() as connection:  # in one: behind a missing segment none is found
@@ -293,10 +293,7 @@ class Store:
     def can_continue(self, run: str) -> bool:
         """Return whether a run has not ended, or can be resumed."""
         last = self.last(run)
-        if last is None:
-            return False
-        paused = last.status == "CANCELLED" and not is_cancelled(last)
-        return paused or last.status in ACTIVE or is_stuck(last)
+        return last is not None and is_open(last)
 
     def rests(self, run: str) -> bool:
         """Return whether a run is parked or paused, so that no process performs it."""
@@ -529,6 +526,12 @@ def data_of(status: WorkflowStatus) -> dict[str, Any]:
     error = status.error
     data: Any = error.data if isinstance(error, PortableWorkflowError) else None
     return data if data.__class__ is dict else {}
+
+
+def is_open(status: WorkflowStatus) -> bool:
+    """Return whether a run is active, paused or stuck."""
+    paused = status.status == "CANCELLED" and not is_cancelled(status)
+    return paused or status.status in ACTIVE or is_stuck(status)
 
 
 def is_stuck(status: WorkflowStatus) -> bool:

@@ -10,14 +10,14 @@ from .seeds import each_seed
 from .services.channel import Channel
 from .services.disk import Disk
 from .services.layer import Layer, Metered
-from .services.processor import ProcessorSharing
+from .services.processor_sharing import ProcessorSharing
 from .services.queue import BoundedQueue
 from .services.replies import Answering
 from .services.row import Row
 from .services.scheduler import Scheduler
 from .services.server import SlowingServer
 from .services.service import Request, Served, Service, Serving, instantly
-from .services.sharing import Sharing
+from .services.shared_resource import Sharing
 from .services.single import SingleThreaded
 from .services.work import ExponentialWork, LogNormalWork
 from .simulation import simulate, simulate_many

@@ -27,13 +27,12 @@ def by_second(
 
 def by_size(points: Iterable[tuple[str, float, float]]) -> dict[str, Graph]:
     """Return a line for each name, through the points of that name: tuples of name, x and y."""
-    lines: dict[str, list[tuple[float, float]]] = {}
-    for name, x, y in points:
-        lines.setdefault(name, []).append((x, y))
+    lines: dict[str, tuple[list[float], list[float]]] = {}
+    for name, *point in points:
+        for numbers, one in zip(lines.setdefault(name, ([], [])), point, strict=True):
+            numbers.append(one)
     return {
-        name: Graph(
-            [x for x, _ in line], [y for _, y in line], line_style(STYLES.get(name, number))
-        )
+        name: Graph(*line, line_style(STYLES.get(name, number)))
         for number, (name, line) in enumerate(lines.items())
     }
 
@@ -43,6 +42,7 @@ def grid(
     columns: Mapping[str, Mapping[str, Sequence[Sequence[float]]]],
     rows: Mapping[str, str],
     outage: tuple[str, tuple[float, float]],
+    note: str = "",
 ) -> Picture:
     """Return a picture of counts of each second.
 
@@ -62,7 +62,7 @@ def grid(
         ]
         for row, (label, scale) in enumerate(rows.items())
     ]
-    return Picture(headline, panels, inches=(11.0, 6.0), shared=True)
+    return Picture(headline, panels, (11.0, 6.0), note, shared=True)
 
 
 def summary(pictures: Sequence[Picture], seeds: Sequence[int], average: Average) -> Picture:
@@ -81,8 +81,9 @@ def summary(pictures: Sequence[Picture], seeds: Sequence[int], average: Average)
 
     def panel(panels: Sequence[Panel]) -> Panel:
         first = panels[0]
-        titles = {panel.title for panel in panels}
-        title = first.title if len(titles) == 1 else first.title.partition(":")[0]
+        title, *others = {panel.title: None for panel in panels}
+        if others:
+            title = title.partition(":")[0] + ": it depends on the seed"
         lines = {name: line([panel.lines[name] for panel in panels]) for name in first.lines}
         return first._replace(lines=lines, title=title)
 
@@ -94,4 +95,5 @@ def summary(pictures: Sequence[Picture], seeds: Sequence[int], average: Average)
     ]
     name = average.__name__.removeprefix("f")
     text = f"{pictures[0].headline} ({name} of {len(pictures)} seeds)"
-    return pictures[0]._replace(headline=text, panels=rows)
+    note = f"{pictures[0].note}\nBands: from the least to the greatest number of the seeds."
+    return pictures[0]._replace(headline=text, panels=rows, note=note.strip())

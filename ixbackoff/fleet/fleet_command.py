@@ -11,6 +11,7 @@ from .._words.texts import printable
 
 COMMANDS = {
     "simulate": ("simulate_command", "many clients run a program against a service that stops"),
+    "fit": ("fit_command", "a model of a service from what its clients recorded"),
     "tune": ("tuning", "the waits for a number of clients, checked by a simulation"),
 }
 """The module and the description of each command."""

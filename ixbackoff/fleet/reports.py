@@ -22,6 +22,7 @@ Numbers = Mapping[str, float | None]
 PICTURE = Flag("picture", None, Path, "also draw into this folder; needs matplotlib", "FOLDER")
 LABEL = 44
 COLUMN = 10
+COLUMNS = {"least": 0.0, "median": 0.5, "most": 1.0}
 RECOVERS = "recovers"
 SHARE, SPAN = 0.8, 10
 """A service has recovered once its rate over 10 s reaches this share of the rate before the outage.
@@ -122,8 +123,8 @@ def sampled(function: Callable[[int], R], args: Namespace) -> Sample[R]:
             print(file=sys.stderr)
 
 
-def spread(sample: Sample[Numbers]) -> str:
-    """Return a table of the least, median and greatest numbers, and counts of truth values.
+def spread(sample: Sample[Numbers], columns: Mapping[str, float] = COLUMNS) -> str:
+    """Return a table of quantiles of the numbers, and counts of truth values.
 
     >>> sample = Sample((0, 1, 2), ({"jobs": 5, "back": True}, {"jobs": 9, "back": True},
     ...     {"jobs": 7, "back": False}))
@@ -132,15 +133,16 @@ def spread(sample: Sample[Numbers]) -> str:
     jobs                                                 5         7         9
     back                                                                2 of 3
     """
-    heads = "".join(f"{one:>{COLUMN}}" for one in ("least", "median", "most"))
+    heads = "".join(f"{one:>{COLUMN}}" for one in columns)
     label = max(LABEL, *map(len, sample.results[0]))
     lines = [f"{len(sample.seeds)} seeds".ljust(label) + heads]
     for name, first in sample.results[0].items():
         of: Callable[[Numbers], float | None] = itemgetter(name)
         if isinstance(first, bool):
-            cells = f"{len(sample.where(of))} of {len(sample.seeds)}".rjust(3 * COLUMN)
+            cells = f"{len(sample.where(of))} of {len(sample.seeds)}".rjust(len(heads))
         else:
-            cells = "".join(f"{written(sample.quantile(of, at)):>{COLUMN}}" for at in (0, 0.5, 1))
+            quantiles = [written(sample.quantile(of, at)) for at in columns.values()]
+            cells = "".join(f"{one:>{COLUMN}}" for one in quantiles)
         lines.append(name.ljust(label) + cells)
     return "\n".join(lines)
 

@@ -8,7 +8,9 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from math import inf, nan
+from math import ceil, inf, nan
+from operator import itemgetter
+from random import Random
 from shutil import get_terminal_size
 from statistics import median
 from time import monotonic
@@ -27,7 +29,7 @@ from .._argument_parser import (
     timing,
     whole,
 )
-from .._functions.answering import calls, calls_async
+from .._functions.default_interpreters import calls, calls_async
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._meaning.chains import Ladder, program_of
@@ -36,10 +38,12 @@ from .._words.reasons import NOTE
 from ..plotting.plot_command import pictured
 from .arrivals import Arrivals
 from .drawing import Panel, Picture, by_second, draw, summary
+from .fits.foretelling import BAND, FittedService, numbers_between, saved_model
 from .lost_capacity import Outage
 from .outcomes import Outcome, Second
 from .reports import PICTURE, RECOVERS, Numbers, Report, sampled, seed_flags, spread
-from .samples import quantile
+from .samples import Sample, quantile
+from .seeds import SEEDS
 from .services.channel import Channel
 from .services.queue import BoundedQueue
 from .services.replies import Answering
@@ -115,6 +119,8 @@ def breaker(text: str) -> Callable[[], CircuitBreaker]:
 
 
 def service(args: Namespace) -> Service:
+    if args.model:
+        return FittedService(args.model, args.seed, phases=args.replay)
     if args.service == "post":
         return SlowingServer(backlog=args.backlog)
     if args.service == "channel":
@@ -136,10 +142,10 @@ FLAGS = (
     Flag("seconds", 75.0, number(1, 1e6), "the length of the simulation", "SECONDS"),
     Flag(
         "outage",
-        "15:20",
+        None,
         outage,
         "when the service stops and for how long, in seconds; with LOST, 0 to 1, it only loses "
-        "that share of its capacity",
+        "that share of its capacity (default: 15:20; with --model none)",
         "START:LENGTH[:LOST]",
     ),
     Flag(
@@ -159,6 +165,11 @@ FLAGS = (
     Flag("within", None, duration(1e-6), "the time limit of each run, such as 30 or 5m", "SECONDS"),
     Flag("breaker", None, breaker, "each client's circuit breaker", "FAILURES:WITHIN:OPEN_FOR"),
     Flag("shared", False, bool, "share one budget and one breaker between all clients"),
+    Flag(
+        "model", None, saved_model, "instead of --service: a model that `fleet fit` saved", "FILE"
+    ),
+    Flag("replay", False, bool, "with --model: the arrivals of its trace (default)"),
+    Flag("load", None, number(0.01, 100), "with --model: those arrivals, so many times as many"),
 )
 
 
@@ -190,7 +201,27 @@ def parsed(arguments: list[str] | None) -> Namespace:
     args = parser.parse_args(arguments)
     if args.clients is not None and args.arrivals is not None:
         parser.error("argument --arrivals: not allowed with argument --clients")
+    own = args.clients is not None or args.arrivals is not None
+    if (args.replay or args.load) and (own or not args.model):
+        parser.error("--replay and --load: give --model, and neither --clients nor --arrivals")
+    if args.model and args.picture:
+        parser.error("argument --picture: not allowed with argument --model")
+    args.replay = args.model and not own
+    if args.replay:
+        args.seconds = ceil(args.model.arrivals[-1])
+        args.arrivals = scaled(args.model.arrivals, args.load or 1.0)
+    if args.model:
+        args.seeds = len(args.model.near) * (SEEDS if args.seeds == 1 else args.seeds)
+    elif args.outage is None:
+        args.outage = Outage(15, 20)
     return args
+
+
+def scaled(times: Iterable[float], load: float) -> list[float]:
+    """Leave some times out, or add others up to a second after them."""
+    random = Random(1)  # noqa: S311
+    copies = [(time, copy) for time in times for copy in range(int(load + random.random()))]
+    return sorted(time + random.random() * (copy > 0) for time, copy in copies)
 
 
 NOTHING = calls.handled_by(lambda _: None) | calls_async.handled_by(lambda _: None)
@@ -236,12 +267,13 @@ def rehearsed(args: Namespace, watch: Callable[[int, Second], None] | None = Non
         budget=each(BUDGETS[args.budget], args.shared) if args.budget else None,
         breaker=each(args.breaker, args.shared) if args.breaker else None,
         think=args.think if args.arrivals is None else None,
-        outages=[args.outage],
+        outages=[args.outage] if args.outage else [],
         seed=args.seed,
         watch=watch,
     )
 
 
+AT_ONCE = "most at once"
 EVERY = 0.05  # seconds of real time between two updates of the line
 
 
@@ -307,7 +339,25 @@ def picture(outcome: Outcome, stopped: Outage) -> Picture:
 def numbers_of(arguments: list[str] | None, seed: int) -> Numbers:
     args = parsed(arguments)
     args.seed = seed
-    return Report(rehearsed(args), args.outage).numbers()
+    outcome = rehearsed(args)
+    if not args.model:
+        return Report(outcome, args.outage).numbers()
+    numbers = numbers_between(outcome, 0, len(outcome.seconds))
+    return {**numbers, AT_ONCE: max(second.load for second in outcome.seconds)}
+
+
+def foretold(sample: Sample[Numbers], args: Namespace) -> int:
+    """Print the bands of a model's numbers, or why it knows too little for them."""
+    below, most = BAND / len(args.model.near), sample.quantile(itemgetter(AT_ONCE), 1)
+    endless = args.model.limit is None or args.model.near[0].kind == "none"
+    if endless and most > args.model.seen:
+        asked = f"--load {args.load:g}" if args.load else "This"
+        text = f"{asked} brings {most:.0f} at once, the trace had {args.model.seen}."
+        print(text, file=sys.stderr)
+        return FAILED
+    print(spread(sample, {"from": below, "to": 1 - below}))
+    print(*(f"doubt: {doubt}\n" for doubt in args.model.doubts), sep="", end="")
+    return 0
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -315,6 +365,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if args.seeds > 1:
             sample = sampled(partial(numbers_of, arguments), args)
+            if args.model:
+                return foretold(sample, args)
             text, recovers = spread(sample), sample.share(lambda one: one[RECOVERS]) == 1
             outcome = rehearsed(args) if args.picture else None
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from itertools import chain
+from itertools import accumulate, chain
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from .._words.extras import needed
 from .styles import DARK, SAME, plain
 
-LINEAR_BELOW = 10  # of a symlog axis
+LINEAR = {"linthresh": 10, "linscale": 1.5}  # the linear part of a symlog axis, and its length
 LINE = 12.0  # points from a label to the next
 
 
@@ -44,6 +44,7 @@ class Picture(NamedTuple):
     headline: str
     panels: Sequence[Sequence[Panel]]  # its panels, row by row
     inches: tuple[float, float] = (10.0, 4.5)
+    note: str = ""  # its words explained, below the panels
     shared: bool = False  # whether all panels share their x axis, and those of a row their y axis
 
 
@@ -62,6 +63,7 @@ def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
     with matplotlib.rc_context(SAME):
         figure = figures.Figure(figsize=picture.inches, layout="constrained")
         figure.suptitle(picture.headline, x=0.01, ha="left", fontsize=12, fontweight="bold")
+        figure.supxlabel(picture.note, x=0.01, ha="left", fontsize=9)
         axes = figure.subplots(*shape, squeeze=False, **sharing)
         every = [*zip(axes.flat, chain(*picture.panels), strict=True)]
         for number, (plot, panel) in enumerate(every):
@@ -90,52 +92,35 @@ def draw_panel(plot: Any, panel: Panel) -> None:
     if panel.outage is not None:
         name, (start, end) = panel.outage
         plot.axvspan(start, end, color="0.9")
-        how = {"transform": plot.get_xaxis_transform(), "ha": "center", "va": "top", "fontsize": 8}
-        how["bbox"] = {"color": "0.9", "pad": 1}
-        plot.text((start + end) / 2, 0.98, name.replace(" is ", "\nis "), **how)
-    if panel.title:
-        plot.set_title(panel.title, fontsize=10)
+        how = {"transform": plot.get_xaxis_transform(), "ha": "center", "fontsize": 8}
+        plot.text((start + end) / 2, 1.02, name, **how)
+    plot.set_title(panel.title, fontsize=10, pad=18 if panel.outage else 6)
     plot.grid(visible=True, alpha=0.3)
-    if panel.scale != "linear":
-        how = {"linthresh": LINEAR_BELOW} if panel.scale == "symlog" else {}
-        plot.set_yscale(panel.scale, **how)
+    plot.set_yscale(panel.scale, **(LINEAR if panel.scale == "symlog" else {}))
+    plot.set_xscale(panel.x_scale)
     plain(plot.yaxis)
+    plain(plot.xaxis)
     if panel.x_scale == "linear":
         plot.xaxis.get_major_locator().set_params(integer=True)
-    else:
-        plot.set_xscale(panel.x_scale)
-        plain(plot.xaxis)
     if panel.limits != (None, None):
         plot.set_ylim(*panel.limits)
 
 
 def label_lines(plot: Any, lines: Mapping[str, Graph], gap: float) -> None:
-    """Write the names of lines at their ends, with `gap` between them, as a share of the height."""
+    """Write names where lines end, `gap` apart (a share of the height), each with its line."""
     plot.autoscale_view()
     to_axes = plot.transData + plot.transAxes.inverted()
-    ends: list[tuple[float, str, tuple[float, float]]] = []
+    ends: list[tuple[float, float, str]] = []
     for name, line in lines.items():
         points = [point for point in zip(line.x, line.y, strict=True) if isfinite(point[1])]
         end = points[-1] if points else (plot.get_xlim()[1], plot.get_ylim()[0])
-        ends.append((to_axes.transform(end)[1], name, end))
-    place = -1.0
-    places: list[float] = []
-    for height, _, _ in sorted(ends):
-        place = max(place + gap, min(height, 1.0))
-        places.append(place)
+        ends.append((*to_axes.transform(end)[::-1], name))
+    heights = (min(height, 1.0) for height, _, _ in sorted(ends))
+    places = [*accumulate(heights, lambda below, height: max(below + gap, height))]
     for above in range(len(places) - 1, -1, -1):
         places[above] = min(places[above], 1.0 - gap * (len(places) - 1 - above))
-    for place, (_, name, point) in zip(places, sorted(ends), strict=True):
-        style = lines[name].style
-        how = {"arrowstyle": "-", "color": style["color"], "relpos": (0, 0.5)}
-        plot.annotate(
-            name,
-            point,
-            (1.04, place),
-            xycoords="data",
-            textcoords="axes fraction",
-            va="center",
-            fontsize=9,
-            arrowprops=how,
-            annotation_clip=False,
-        )
+    for place, (height, across, name) in zip(places, sorted(ends), strict=True):
+        how = {**lines[name].style, "gid": None, "markevery": [2], "linewidth": 1}
+        way = (across, 1.02, 1.045, 1.07), (height, place, place, place)
+        plot.plot(*way, **how, transform=plot.transAxes, clip_on=False)
+        plot.text(1.09, place, name, transform=plot.transAxes, va="center", fontsize=9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from math import nan
 from os import PathLike
 from pathlib import Path
@@ -71,9 +72,12 @@ def plot(
     }
     first = min(run[0][0] for run in runs.values())
     last = max(run[0][-1] for run in runs.values())
-    text = f"How long the waits get: from {first:.3g} s to {last:.3g} s (seed {seed})"
-    if any(not timing.deterministic for timing in schedules.values()):
-        text = text[:-1] + f"; bands: {RUNS} runs)"
+    ratios = [b / a for run in runs.values() for a, b in pairwise(run[0]) if a > 0 and b < HIGHEST]
+    heads = {
+        "linear": f"How long the waits get: from {first:.3g} s to {last:.3g} s",
+        "log": f"How fast the waits grow: to at most {max(ratios, default=1):.3g} times the last",
+    }
+    note = f"Seed {seed}; if waits are random, a band: the least to the greatest of {RUNS} runs."
     files: list[Path] = []
     for name_of_scale, scale in SCALES.items():
         lines = {
@@ -81,7 +85,7 @@ def plot(
             for number, (label, some) in enumerate(runs.items())
         }
         panel = Panel("length of the wait after it, s", lines, x="try", scale=scale)
-        picture = Picture(text, [[panel]], (8.0, 5.0))
+        picture = Picture(heads[scale], [[panel]], (8.0, 5.0), note)
         files += draw(picture, f"{name}-{name_of_scale}", Path(folder))
     return files
 

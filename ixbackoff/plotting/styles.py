@@ -6,34 +6,34 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-SAME = {"svg.hashsalt": "ixbackoff", "svg.fonttype": "none"}
+SAME = {"svg.hashsalt": "ixbackoff", "svg.fonttype": "none", "lines.markersize": 5}
 """Settings by which the same picture is the same file, with text that can be searched."""
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#806000", "#56b4e9", "#000000")
-"""Colors that nearly everybody can distinguish (Okabe and Ito), with a darker yellow."""
+COLORS = ("#00548f", "#d55e00", "#00835e", "#b8508c", "#7a5c00", "#2787ba", "#000000")
+BRIGHT = ("#4d9fdc", "#f07f2a", "#1fb588", "#d98bb8", "#d0a92e", "#9bd6f7", "#e6edf3")
+"""Colors that nearly everybody can distinguish (the hues of Okabe and Ito); on a dark page."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "x")
-SAME_STYLE = """
-exponential; aloha; 1 layer; requests; Throttle(); Hedge(); bound
+SAME_STYLE = """exponential; aloha; 1 layer; requests; Throttle(); Hedge(); bound
 fixed; 2 layers; Throttle(1.5); last client
 ethernet; budgets; budget, grpc; RetryBudget(10); 1 layer, grpc; answered in time; median
 as shipped; three waits; decorrelated; 4 layers, finagle; breaker, open 10 s
 breakers; breaker, open 2 s; breaker, 20 in 2 s; equal
 full; 100 breakers, open 2 s
 none; bare; ladders alone; no hedge; 4 layers; capacity"""
-STYLES = {
-    name: number
-    for number, names in enumerate(SAME_STYLE.strip().splitlines())
-    for name in names.split("; ")
-}
+STYLES = {one: k for k, row in enumerate(SAME_STYLE.split("\n")) for one in row.split("; ")}
 """The numbers of styles, by the names of lines: a line looks the same in all pictures."""
 MARKS = 12  # markers on a line that has a point each second
-DARK = """@media (prefers-color-scheme: dark) { text { fill: #e6edf3 }
-   [style*="fill: #ffffff"] { fill: #131416 !important }
-   [style*="fill: #e6e6e6"] { fill: #2d3237 !important }
-   [style*="stroke: #e6e6e6"], [style*="stroke: #cccccc"] { stroke: #4d545c !important }
-   [style*="fill: #000000"] { fill: #e6edf3 !important }
-   [style*="stroke: #000000"] { stroke: #e6edf3 !important } }"""
-"""The style of an SVG where the reader's screen is dark: its ground, axes, spans and legend."""
+SHADES = "".join(
+    f'   [style*="{part}: {color}"] {{ {part}: {bright} !important }}\n'
+    for color, bright in zip(COLORS, BRIGHT, strict=True)
+    for part in ("fill", "stroke")
+)
+DARK = f"""@media (prefers-color-scheme: dark) {{ text {{ fill: #e6edf3 }}
+   [style*="fill: #ffffff"] {{ fill: #131416 !important }}
+   [style*="fill: #e6e6e6"] {{ fill: #2d3237 !important }}
+   [style*="stroke: #e6e6e6"], [style*="stroke: #cccccc"] {{ stroke: #4d545c !important }}
+{SHADES}}}"""
+"""The style of an SVG where the reader's screen is dark: its ground, axes, spans and lines."""
 
 
 def line_style(number: int, points: int = 0, colors: Sequence[str] = COLORS) -> dict[str, Any]:
@@ -45,7 +45,6 @@ def line_style(number: int, points: int = 0, colors: Sequence[str] = COLORS) -> 
         "color": colors[number % len(colors)],
         "linestyle": DASHES[number % len(DASHES)],
         "marker": MARKERS[number % len(MARKERS)],
-        "markersize": 5,
     }
     if points > MARKS:
         every = points // MARKS
@@ -54,7 +53,11 @@ def line_style(number: int, points: int = 0, colors: Sequence[str] = COLORS) -> 
 
 
 def plain(axis: Any) -> None:
-    """Write the numbers of an axis in full, 0.1, 10 and 10,000, although it is logarithmic."""
+    """Write the numbers of an axis in full, 0.1, 10 and 10,000; mark where it gets logarithmic."""
     ticker: Any = import_module("matplotlib.ticker")
+    if axis.get_scale() == "symlog":
+        tens = [10**k for k in range(12)]
+        axis.set_major_locator(ticker.FixedLocator([0, 2, 5, *tens[1:]]))
+        axis.set_minor_locator(ticker.FixedLocator([n * ten for ten in tens for n in range(1, 10)]))
     axis.set_major_formatter(ticker.StrMethodFormatter("{x:,.10g}"))
     axis.set_minor_formatter(ticker.NullFormatter())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self, TypeVar, final, overload
 
-from .._functions.answering import OTHERS, Others, in_place_of_the_real_ones
+from .._functions.default_interpreters import OTHERS, Others, in_place_of_the_real_ones
 from .._words.commands import AsyncInterpreter, Interpreter
 from .virtual import Virtual, VirtualAsync
 

@@ -12,13 +12,13 @@ from ixbackoff._door.explain import pages
 
 from ..support.checkers.checked import BLOCK, ROOT
 
-READING = ROOT / "ixbackoff" / "_door" / "reading"
+EXPLAINING = ROOT / "ixbackoff" / "_door" / "explaining"
 
 
 def codes_in_the_source() -> set[str]:
     """Every text that stands where an explanation has its code."""
     found: set[str] = set()
-    for path in READING.glob("*.py"):
+    for path in EXPLAINING.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             first = []
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -72,5 +72,5 @@ def test_a_page_has_a_sentence_a_wrong_program_what_is_said_and_a_right_one(code
 
 def test_the_site_shows_the_same_file() -> None:
     shown = ROOT / "docs" / "mistakes.md"
-    assert shown.read_text() == (READING.parent / "mistakes.md").read_text()
-    assert shown.resolve() == Path(READING.parent / "mistakes.md").resolve()
+    assert shown.read_text() == (EXPLAINING.parent / "mistakes.md").read_text()
+    assert shown.resolve() == Path(EXPLAINING.parent / "mistakes.md").resolve()

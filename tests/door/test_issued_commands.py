@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ixbackoff._door.explaining.explanation import Explanation
+from ixbackoff._door.explaining.findings import found
 from ixbackoff._door.reading.checker_output import Error
-from ixbackoff._door.reading.explanation import Explanation
-from ixbackoff._door.reading.findings import found
 from ixbackoff._door.reading.sources import Source
 
 ORDER = """\

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.__main__ import main
-from ixbackoff._door.shell import PERMANENT, TRANSIENT, statuses
+from ixbackoff._door.shell_command import PERMANENT, TRANSIENT, statuses
 from ixbackoff._door.stderr_log import LOGGER
 
 from ..support import jobs
@@ -239,7 +239,7 @@ def test_no_wait_is_begun_that_would_end_too_late(capfd: pytest.CaptureFixture[s
 def test_a_command_that_ignores_the_end_of_its_time_is_killed(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ixbackoff._door.children.GRACE", 0.2)
+    monkeypatch.setattr("ixbackoff._door.child_process.GRACE", 0.2)
     stubborn = "trap '' TERM; while :; do sleep 0.05; done"
     assert ran(capfd, "N4", "--within", "0.3", "--", "sh", "-c", stubborn)[0] == 124
 
@@ -428,15 +428,15 @@ def test_what_it_writes_is_seen_at_once_and_it_reads_our_input() -> None:
 
 BESIDE_A_THREAD = """
 import os, threading, time
-from ixbackoff._door import children
-next_signal = children.next_signal
+from ixbackoff._door import child_process
+next_signal = child_process.next_signal
 def late(watched):
     os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
     time.sleep(0.2)
     return next_signal(watched)
-children.next_signal = late
+child_process.next_signal = late
 threading.Thread(target=threading.Event().wait, daemon=True).start()
-print(children.performed(("sh", "-c", "sleep 0.2; exit 3"), None).status)
+print(child_process.performed(("sh", "-c", "sleep 0.2; exit 3"), None).status)
 """
 
 

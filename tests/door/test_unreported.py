@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ixbackoff._door import check
+from ixbackoff._door.explaining.unreported import unchecked
 from ixbackoff._door.reading.sources import Source
-from ixbackoff._door.reading.unreported import unchecked
 
 WRONG = [
     ("@attempt\ndef f():\n    yield page", "not-an-attempt", 5),

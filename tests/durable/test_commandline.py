@@ -60,6 +60,7 @@ def test_a_run_is_seen_paused_resumed_cancelled_and_forgotten(tmp_path: Path, li
         )
         assert line("show", "one").splitlines()[1].split()[:2] == ["0", "call(str,"]
         assert "one  paused" in line("pause", "one")
+        assert "has not ended: cancel it first" in line("forget", "one", status=1)
         assert line("resume", "one").splitlines()[1].startswith("one  ")
         until(lambda: "waiting until" in line("runs"))
         assert "has not ended: cancel it first" in line("forget", "one", status=1)

@@ -184,7 +184,8 @@ def test_a_picture_of_one_seed_says_which_and_of_many_has_their_medians() -> Non
     drawn = summary(pictures, (0, 1, 2), median)
     assert drawn.headline == "Calls (median of 3 seeds)"
     [[panel]] = drawn.panels
-    assert panel.title == "calls"  # what they agree in
+    assert panel.title == "calls: it depends on the seed"
+    assert drawn.note == "Bands: from the least to the greatest number of the seeds."
     assert (panel.lines["full"].y, panel.lines["full"].band) == ([2, 5], [(1, 9), (5, 5)])
 
 

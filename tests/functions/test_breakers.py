@@ -27,7 +27,7 @@ from ixbackoff import (
     Throttled,
     backoff,
 )
-from ixbackoff._functions.answering import PLAIN, PLAIN_ASYNC
+from ixbackoff._functions.default_interpreters import PLAIN, PLAIN_ASYNC
 from ixbackoff.schedules import Constant, Exponential
 
 from ..support.ways.breakers import Clock, clock

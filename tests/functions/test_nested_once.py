@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ixbackoff import N0, N2, N3, CircuitBreaker, Delay, Misuse, NotReady, at, backoff, call, unroll
-from ixbackoff._functions.answering import PLAIN
+from ixbackoff._functions.default_interpreters import PLAIN
 from ixbackoff.schedules import Constant
 
 SHORT = Constant(0.0001)

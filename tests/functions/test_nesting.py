@@ -24,7 +24,7 @@ from ixbackoff import (
     call_async,
     unroll,
 )
-from ixbackoff._functions.answering import PLAIN, PLAIN_ASYNC
+from ixbackoff._functions.default_interpreters import PLAIN, PLAIN_ASYNC
 
 Function: TypeAlias = Callable[[], Any]
 AsyncFunction: TypeAlias = Callable[[], Awaitable[Any]]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ixbackoff import N0, N3, CircuitBreaker, Misuse, NotReady, at, backoff, call
-from ixbackoff._functions.answering import PLAIN
+from ixbackoff._functions.default_interpreters import PLAIN
 from ixbackoff.observing import WaitBegan, observed, tries_so_far
 from ixbackoff.schedules import Constant
 from ixbackoff.testing import single_try

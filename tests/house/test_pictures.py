@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ixbackoff import Constant
-from ixbackoff.fleet.drawing import Panel, Picture, by_second, draw
+from ixbackoff.fleet.drawing import Panel, Picture, by_second, by_size, draw
 from ixbackoff.plotting import plot
 from ixbackoff.plotting.styles import COLORS, DARK, line_style
 
@@ -54,12 +54,25 @@ def test_what_is_drawn_is_dark_on_a_dark_page(tmp_path: Path) -> None:
     assert [text.count(f"{DARK}</style>") for text in pictures] == [1, 1, 1]
 
 
-def test_lines_stand_out_on_a_dark_page() -> None:
-    ground = luminance("#131416")
-    for color in COLORS:
-        changed = re.search(rf'stroke: {color}"\] {{ stroke: (#\w+)', DARK)
-        shown = luminance(changed[1] if changed else color)
-        assert (shown + 0.05) / (ground + 0.05) > 3, color
+def darkened(what: str, color: str) -> str:
+    """The color on a dark page of what has this color on a light one."""
+    changed = re.search(rf'{what}: {color}"\] {{ {what}: (#\w+)', DARK)
+    return changed[1] if changed else color
+
+
+@pytest.mark.parametrize("ground", ["#ffffff", "#e6e6e6"], ids=["panel", "outage"])
+@pytest.mark.parametrize("color", COLORS)
+def test_lines_stand_out_on_a_light_page_and_on_a_dark_one(color: str, ground: str) -> None:
+    dark = darkened("fill", ground)
+    assert dark != ground
+    assert contrast(color, ground) > 3
+    for what in "fill", "stroke":
+        assert contrast(darkened(what, color), dark) > 3
+
+
+def contrast(*colors: str) -> float:
+    low, high = sorted(luminance(color) for color in colors)
+    return (high + 0.05) / (low + 0.05)
 
 
 def luminance(color: str) -> float:
@@ -85,8 +98,7 @@ AXES = {
     "recovery": {"length of the outage, s", "noticed after, in lengths of the outage"},
     "remedies": {"time, s", "requests at once"},
     "services": {
-        *("time, s", "requests per second at the database"),
-        "runs that succeed, by the second of their start",
+        *("time, s", "requests/s at the database", "runs that succeed, by start"),
     },
     "submissions": {"submitters", "jobs that were taken, in all", "descriptors in use"},
     "throttles": {"load, times the capacity", "time, s", "runs that succeed per second"},
@@ -113,3 +125,50 @@ def test_a_line_with_many_points_has_some_markers() -> None:
     first, every = line_style(3, points=120)["markevery"]
     assert (every, first < every) == (10, True)
     assert "markevery" not in line_style(3, points=5)
+
+
+def written(folder: Path, picture: Picture) -> dict[str, tuple[float, float]]:
+    """The places of the texts of a picture, from its upper left corner."""
+    [path] = [file for file in draw(picture, "one", folder) if file.suffix == ".svg"]
+    places: dict[str, tuple[float, float]] = {}
+    for one in ElementTree.parse(path).iter(f"{SVG}text"):  # noqa: S314
+        numbers = re.findall(r"[\d.]+", one.get("transform", ""))
+        x, y = numbers[-2:] if numbers[-1] != "0" else numbers[:2]
+        places.setdefault("".join(one.itertext()).strip(), (float(x), float(y)))
+    return places
+
+
+def test_an_axis_that_is_linear_at_its_foot_says_so(tmp_path: Path) -> None:
+    lines = by_size([("fixed", 30, 0), ("fixed", 40, 5), ("fixed", 50, 800)])
+    panel = Panel("requests", lines, scale="symlog")
+    places = written(tmp_path, Picture("More and more", [[panel]]))
+    low, second, fifth, ten, hundred = (places[text][1] for text in ("0", "2", "5", "10", "100"))
+    assert (low - second) / (low - ten) == pytest.approx(0.2, abs=0.01)
+    assert (low - fifth) / (low - ten) == pytest.approx(0.5, abs=0.01)
+    assert (low - ten) / (ten - hundred) == pytest.approx(1.5 / 0.9, abs=0.01)
+
+
+def test_the_name_of_an_outage_is_above_its_panel_and_the_note_below(tmp_path: Path) -> None:
+    lines, outage = by_second({"fixed": [0, 5, 800]}), ("it is down", (1.0, 2.0))
+    panel = Panel("requests", lines, title="a short queue", outage=outage, limits=(0, 800))
+    places = written(tmp_path, Picture("More and more", [[panel]], note="fixed: no wait."))
+    order = "More and more", "a short queue", "it is down", "800", "0", "time, s", "fixed: no wait."
+    heights = [places[text][1] for text in order]
+    assert heights == sorted(heights)
+    assert len({*heights}) == len(order)
+
+
+def test_each_name_has_its_line_beside_it(tmp_path: Path) -> None:
+    panel = Panel("requests", by_second({"fixed": [5, 5], "aloha": [1, 5]}))
+    places = written(tmp_path, Picture("More and more", [[panel]]))
+    root = ElementTree.parse(tmp_path / "one.svg").getroot()  # noqa: S314
+    for name in "fixed", "aloha":
+        x, y = places[name]
+        color = panel.lines[name].style["color"]
+        [mark] = [
+            mark
+            for mark in root.iter(f"{SVG}use")
+            if x - 40 < float(mark.get("x", "nan")) < x
+            if abs(float(mark.get("y", "nan")) - y) < 5
+        ]
+        assert color in mark.get("style", "")

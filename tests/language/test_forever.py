@@ -26,7 +26,7 @@ from ixbackoff import (
     reflect,
     unroll,
 )
-from ixbackoff._functions.answering import PLAIN
+from ixbackoff._functions.default_interpreters import PLAIN
 from ixbackoff.testing import Virtual, always, answers
 
 from ..support.ways.programs import Ask

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ixbackoff import N1, N2, N3, NotReady, backoff
-from ixbackoff._functions.answering import PLAIN
+from ixbackoff._functions.default_interpreters import PLAIN
 from ixbackoff.observing import Event, Issued, Observer, observed
 from ixbackoff.schedules import Constant
 

@@ -195,7 +195,7 @@ async def test_awaited(virtual):
     assert len(world.trace) == 1
 
 def test_nothing_is_left():
-    from ixbackoff._functions.answering import OTHERS
+    from ixbackoff._functions.default_interpreters import OTHERS
     assert OTHERS.get() is None
 """
 

@@ -175,6 +175,17 @@ def test_what_has_no_place_on_an_axis_is_left_out(tmp_path: Path) -> None:
         assert "nan" not in svg.read_text()
 
 
+def test_a_headline_says_how_long_the_waits_get_or_how_fast_they_grow(tmp_path: Path) -> None:
+    plot({"steep": Exponential(1, 3), "even": Constant(1)}, tmp_path, wait_count=3)
+    linear, logarithmic = (words(tmp_path / f"waits-{scale}.svg") for scale in SCALES)
+    assert "How long the waits get: from 1 s to 9 s" in linear
+    assert "How fast the waits grow: to at most 3 times the last" in logarithmic
+    plot({"none": Constant(0)}, tmp_path, wait_count=1)
+    assert "How fast the waits grow: to at most 1 times the last" in words(
+        tmp_path / "waits-logarithmic.svg"
+    )
+
+
 @pytest.mark.slow
 def test_two_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     for module in ("here", "there"):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
+from ..explaining.explanation import Explanation
+from ..explaining.findings import Finding
 from ..reading.checker_output import Error
-from ..reading.explanation import Explanation
-from ..reading.findings import Finding
 from .layers import OURS, Layer
 from .stacks import Stack, Walk
 

@@ -1,1 +1,1 @@
-"""The errors of type checkers: their parsing and their explanations."""
+"""The output of type checkers, and the sources that it names, as `ixbackoff check` parses them."""

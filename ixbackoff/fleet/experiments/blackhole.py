@@ -17,7 +17,7 @@ from ixbackoff.fleet.services.single import FetchFile, Probe
 
 from ..._argument_parser import whole
 from ..drawing import Panel, Picture, by_second
-from .ethernet import ClientKind, kinds
+from .ethernet import NOTE, ClientKind, kinds
 from .experiment import Cells, Experiment
 
 SERVERS = 3
@@ -71,8 +71,9 @@ def picture(results: Sequence[FilesRead]) -> Picture:
         result.kind: [*accumulate(second.well for second in result.outcome.seconds)]
         for result in results
     }
-    headline = "One of three servers never answers: who looks first reads most files"
-    return Picture(headline, [[Panel("files that were read", by_second(reads))]], (10.0, 4.5))
+    headline = "One of three servers never answers: who fetches a byte first reads most files"
+    note = f"{NOTE}first fetches one byte, for 5 s. Limit of a file: 60 s; of fixed none."
+    return Picture(headline, [[Panel("files that were read", by_second(reads))]], note=note)
 
 
 EXPERIMENT = Experiment(black_hole, row, picture)

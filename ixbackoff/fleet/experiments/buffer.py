@@ -16,7 +16,7 @@ from ixbackoff.fleet.services.disk import FreeSpace, WriteFile
 
 from ..._argument_parser import number, whole
 from ..drawing import Panel, Picture, by_size
-from .ethernet import ClientKind, kinds
+from .ethernet import NOTE, ClientKind, kinds
 from .experiment import Cells, Experiment, Shown
 
 PRODUCERS = (5, 10, 20, 30, 40, 50)
@@ -93,8 +93,8 @@ def picture(results: Sequence[Buffered]) -> Picture:
         Panel("consumed, MB/s", consumed, x="producers", limits=(0, None)),
         Panel("collisions, in all", collisions, x="producers", scale="symlog"),
     ]
-    headline = "On a full disk, producers that look first hardly collide, and lose least"
-    return Picture(headline, [panels])
+    headline = "When a disk fills up, producers that look first hardly collide, and lose least"
+    return Picture(headline, [panels], note=NOTE + "looks first. Collision: no space for a file.")
 
 
 EXPERIMENT = Experiment(buffered, row, picture)

@@ -126,6 +126,7 @@ def picture(results: Sequence[Protected]) -> Picture:
         {"": {result.way.name: (result.asked, result.report.well) for result in results}},
         {"requests per second": "symlog", "runs that end well per second": "linear"},
         ("the service is down", results[0].report.stopped.span),
+        "budget, grpc: failed runs are not shown. breakers: each has an equal share of clients.",
     )
 
 

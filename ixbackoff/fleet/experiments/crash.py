@@ -54,6 +54,8 @@ STEADY = 15
 OUTAGE = 20
 WATCH = 40
 WARM = 5  # seconds until the load is steady
+SHIPPED = "as shipped: the article's program; its first wait is 2.7 times a client's last pause."
+REMEDIED = "three waits, budgets: runs that give up are not shown. breakers: 10, with fixed waits."
 AT_ONCE = 1e-9  # the time to think before the runs of "as shipped", which think in their first wait
 SHARE = 0.9
 LAST = 0.25
@@ -261,16 +263,18 @@ def picture(results: Sequence[Crash]) -> Picture:
     columns: dict[str, dict[str, list[list[float]]]] = {}
     for backlog, some in grouped(results, attrgetter("backlog")).items():
         seconds = {name(result): result.outcome.seconds for result in reversed(some)}
-        back = ", ".join({name(result): 0 for result in some if result.recovers}) or "none"
-        columns[f"accept queue {backlog}: back with {back}"] = {
+        back = "; ".join({name(result): 0 for result in some if result.recovers}) or "none"
+        columns[f"accept queue {backlog}, back with: {back}"] = {
             way: [[second.well for second in counts], [second.load for second in counts]]
             for way, counts in reversed(seconds.items())
         }
+    what, note = ("waits", SHIPPED) if results[-1].remedy == "nothing" else ("remedies", REMEDIED)
     return grid(
-        "After an outage: what lets the server come back?",
+        f"After an outage: with which {what} does the server come back?",
         columns,
         {"answered/s": "linear", "requests at once": "symlog"},
         ("the server is stopped", results[0].stopped.span),
+        "fixed: waits of 0.1 s. exponential: first 0.1 s, then 2.7 times the last.\n" + note,
     )
 
 

@@ -11,6 +11,8 @@ from ixbackoff.schedules.published import fault_tolerant_shell
 
 E = TypeVar("E")
 
+NOTE = """fixed: retries at once, without a wait. aloha: waits of 1 to 2 s, doubled each time.
+ethernet: waits as aloha, and """
 AT_ONCE = 1e-9  # seconds: a client has the next job, or wants the next file, immediately
 
 

@@ -32,7 +32,6 @@ THINK = 10.0
 WORK = 0.06  # seconds for a request at the bottom
 SHARE = 50  # clients per worker, who keep the worker busy for three tenths of the time
 STEADY = 20
-NOT_DRAWN = ("3 layers", "1 layer, finagle")  # they lie between others
 
 
 class Layering(NamedTuple):
@@ -161,10 +160,10 @@ def row(result: Layered) -> Cells:
 
 def picture(results: Sequence[Layered]) -> Picture:
     columns = {
-        f"a full queue at the bottom is a wait of {queue:g} s": {
+        f"a request waits in a full queue for {queue:g} s": {
             result.way.name: (result.asked, result.report.well)
             for result in some
-            if result.way.name not in NOT_DRAWN
+            if result.way.name not in ("3 layers", "1 layer, finagle")  # they lie between others
         }
         for queue, some in grouped(results, attrgetter("queue")).items()
     }
@@ -173,6 +172,7 @@ def picture(results: Sequence[Layered]) -> Picture:
         columns,
         {"requests/s at the bottom": "symlog", "runs/s that end well": "linear"},
         ("the service is down", results[0].report.stopped.span),
+        "n layers: the clients and n - 1 services, with three tries each. finagle, grpc: budgets.",
     )
 
 

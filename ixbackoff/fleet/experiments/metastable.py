@@ -107,7 +107,7 @@ def picture(results: Sequence[Load]) -> Picture:
         lines = {"requests": [one.asked for one in seconds], "answered in time": result.report.well}
         lines["capacity"] = [CAPACITY] * len(seconds)
         title = f"{result.outcome}: {result.rate} arrivals/s, {result.outage:g} s of outage"
-        down = "", result.report.stopped.span
+        down = "the server is down", result.report.stopped.span
         panels.append(Panel("per second", by_second(lines), title=title, outage=down))
     headline = f"A server of {CAPACITY} requests/s, retries {fewest}: four outcomes of an outage"
     return Picture(headline, [panels[:2], panels[2:]], inches=(11.0, 6.0), shared=True)

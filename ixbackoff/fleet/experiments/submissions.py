@@ -16,7 +16,7 @@ from ixbackoff.fleet.services.scheduler import FreeDescriptors, Submit
 
 from ..._argument_parser import whole
 from ..drawing import Panel, Picture, by_second, by_size
-from .ethernet import ClientKind, kinds
+from .ethernet import NOTE, ClientKind, kinds
 from .experiment import Cells, Experiment
 
 SUBMITTERS = (25, 100, 200, 300, 375, 400, 425, 450, 500)
@@ -68,20 +68,22 @@ def row(result: Submissions) -> Cells:
 
 
 def picture(results: Sequence[Submissions]) -> Picture:
-    every = [result.submitters for result in results]
-    watched = min((many for many in every if many >= WATCHED), default=max(every))
+    sizes = [result.submitters for result in results]
+    watched = min((many for many in sizes if many >= WATCHED), default=max(sizes))
     jobs = by_size((result.kind, result.submitters, result.jobs) for result in results)
     used = {
         result.kind: [second.load for second in result.outcome.seconds]
         for result in results
         if result.submitters == watched
     }
+    every, seconds = Scheduler.descriptors, len(results[0].outcome.seconds)
+    used |= {"none left": [every] * seconds, f"{GIVE_WAY:,} left": [every - GIVE_WAY] * seconds}
     panels = [
         Panel("jobs that were taken, in all", jobs, x="submitters", limits=(0, None)),
         Panel("descriptors in use", by_second(used), x=f"time with {watched} submitters, s"),
     ]
-    headline = "When descriptors run out, only submitters that look first keep working"
-    return Picture(headline, [panels])
+    headline = "When descriptors run out, submitters that look first go on as before"
+    return Picture(headline, [panels], note=f"{NOTE}looks for {GIVE_WAY:,} free descriptors.")
 
 
 EXPERIMENT = Experiment(submissions, row, picture)

@@ -11,7 +11,7 @@ from ..._words.commands import Command
 from ..._words.failures import Transient
 from ..event_queue import Events
 from .service import Request, Service, Serving
-from .sharing import Sharing
+from .shared_resource import Sharing
 
 
 class DiskFull(Transient):

@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from ixbackoff import Backoff, Call, CallAsync, answered_by
-from ixbackoff._functions.answering import PLAIN, PLAIN_ASYNC
+from ixbackoff._functions.default_interpreters import PLAIN, PLAIN_ASYNC
 from ixbackoff.testing import Virtual, VirtualAsync, always, computed
 
 Outcome: TypeAlias = int | Callable[[], BaseException]

@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any
 
 from ixbackoff import N2, NotReady, at, backoff, call, time_limit
-from ixbackoff._functions.answering import PLAIN, PLAIN_ASYNC
+from ixbackoff._functions.default_interpreters import PLAIN, PLAIN_ASYNC
 from ixbackoff._limits.nesting import RUNNING, this_thread
 from ixbackoff.observing import Began, Ended, Event, Run, observed
 from ixbackoff.schedules import Constant

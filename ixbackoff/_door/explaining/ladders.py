@@ -6,8 +6,7 @@ import re
 
 from ..._words.rungs import DEEPEST
 from ..amounts import counted
-from .explanation import Explanation, Sketch
-from .printed import (
+from ..reading.printed import (
     FOREVER,
     Span,
     depth,
@@ -18,7 +17,8 @@ from .printed import (
     split,
     with_names,
 )
-from .wordings import DOWN, RUNS, Parsed
+from ..reading.wordings import DOWN, RUNS, Parsed
+from .explanation import Explanation, Sketch
 
 
 def sentence_of_an_overload(parsed: Parsed) -> Explanation | None:

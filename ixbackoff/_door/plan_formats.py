@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .._meaning.planning import Plan
 from .amounts import counted, spoken
-from .fitting import Fit
+from .service_limits import Fit
 
 WIDEST = 24  # characters in the longest bar
 

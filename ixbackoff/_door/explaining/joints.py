@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..._words.rungs import DEEPEST
 from ..amounts import counted
-from .explanation import Explanation, Sketch
-from .printed import (
+from ..reading.printed import (
     FOREVER,
     UNKNOWN,
     Span,
@@ -18,7 +17,8 @@ from .printed import (
     split,
     with_names,
 )
-from .wordings import Parsed
+from ..reading.wordings import Parsed
+from .explanation import Explanation, Sketch
 
 COMMANDS = ("Download", "Upload", "Log", "Throw", "Call", "CallAsync")
 

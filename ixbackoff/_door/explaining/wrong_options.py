@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from ..reading.printed import described, split, with_names
+from ..reading.wordings import RETRIES, RUNS, Parsed
 from .explanation import Explanation
-from .printed import described, split, with_names
-from .wordings import RETRIES, RUNS, Parsed
 
 TAKES_OPTIONS = {
     *(*RETRIES, *RUNS, "or_else", "or_bind", "backoff", "replace", "first_of", "plan", "simulate"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..reading.printed import split
+from ..reading.wordings import Parsed
 from .explanation import Explanation
-from .printed import split
-from .wordings import Parsed
 
 MADE = {
     "Program": "Write at(N3), and add steps.",

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from ..reading.printed import (
+    UNKNOWN,
+    answer,
+    described,
+    is_function,
+    members,
+    parts,
+    split,
+    with_names,
+)
+from ..reading.wordings import RUNS, Parsed
 from .callables import taken
 from .explanation import Explanation
-from .printed import UNKNOWN, answer, described, is_function, members, parts, split, with_names
-from .wordings import RUNS, Parsed
 
 INTERPRETERS = ("Interpreter", "AsyncInterpreter")
 ANSWERED = "Command", "Call", "CallAsync"

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from .checker_output import Error
+from ..reading.checker_output import Error
+from ..reading.sources import Source
 from .explanation import Explanation
 from .findings import Finding
-from .sources import Source
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 YIELDS = (ast.Yield, ast.YieldFrom)

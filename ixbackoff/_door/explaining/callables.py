@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..reading.printed import described, is_function, parts, split, with_names
+from ..reading.wordings import Parsed
 from .explanation import Explanation
-from .printed import described, is_function, parts, split, with_names
-from .wordings import Parsed
 
 PASS_ON = ("call", "call_async", "program", "program_async")
 APPLY = ("map", "expect", "then", "bind", "or_bind")

@@ -17,7 +17,7 @@ from .._words.failures import DeadlineExceeded, Transient
 from .._words.texts import printable
 from .._writing.programs import at
 from ..live import live
-from .children import ChildEnd, NotStarted, end_by, performed
+from .child_process import ChildEnd, NotStarted, end_by, performed
 from .stderr_log import logged
 
 LATE = 124  # the exit status after the deadline, as for timeout(1)

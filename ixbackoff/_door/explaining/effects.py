@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..amounts import counted
-from .explanation import Explanation
-from .printed import (
+from ..reading.printed import (
     UNKNOWN,
     answer,
     described,
@@ -15,7 +14,8 @@ from .printed import (
     split,
     with_names,
 )
-from .wordings import RETRIES, Parsed
+from ..reading.wordings import RETRIES, Parsed
+from .explanation import Explanation
 
 EFFECT = ("CommandOrAttempt", "Alone", "Effect")
 CONTEXT = ("", "__enter__", "__aenter__", "__exit__", "__aexit__")
@@ -221,6 +221,6 @@ def missing_step(parsed: Parsed) -> Explanation | None:
         return Explanation(
             "no-such-step",
             "A backoff is not a context manager: each of its tries is one.",
-            f"Write `{word}for attempt in backoff(N3):`, and `with attempt:` in it.",
+            f"Write `{word}for one_try in backoff(N3):`, and `with one_try:` in it.",
         )
     return None

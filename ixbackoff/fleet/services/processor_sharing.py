@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..._words.failures import Throttled
 from ..event_queue import Events
 from .service import Request, Service, Serving
-from .sharing import Sharing
+from .shared_resource import Sharing
 from .work import Work, check_seconds, drawn
 
 

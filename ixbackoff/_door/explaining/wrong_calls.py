@@ -13,11 +13,11 @@ from typing import Any
 
 from ..._words.attributes import STEPS, without
 from ..._words.wrong_arguments import documented, example, mistake, shown_name
-from .checker_output import Error
+from ..reading.checker_output import Error
+from ..reading.printed import described, split
+from ..reading.sources import Place, Source
+from ..reading.wordings import parse
 from .explanation import Explanation
-from .printed import described, split
-from .sources import Place, Source
-from .wordings import parse
 
 WITH_METHODS = ("Program", "Attempt", "Backoff", "RetryBudget", "Download", "Interpreter")
 RUNG = re.compile(r"(?:type\[)?(?:Succ\[.*|Z|Forever|N\d+)\]?")

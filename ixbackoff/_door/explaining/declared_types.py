@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ..reading.printed import UNKNOWN, depth, is_program, members, span_of, split, with_names
+from ..reading.wordings import Parsed
 from .explanation import Explanation, Sketch
-from .printed import UNKNOWN, depth, is_program, members, span_of, split, with_names
-from .wordings import Parsed
 
 Inner = tuple[str, ...]
 

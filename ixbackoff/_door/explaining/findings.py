@@ -9,6 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ... import __all__ as public_names
+from ..reading.checker_output import Error
+from ..reading.issued_commands import makes_a_program, run_with_joined_handlers, type_with_its_row
+from ..reading.printed import answer, is_program
+from ..reading.sources import Place, Source
+from ..reading.wordings import DOWN, RUNS, TO_N0, Parsed, parse
 from . import (
     callables,
     classes,
@@ -19,12 +24,7 @@ from . import (
     missing_handlers,
     wrong_options,
 )
-from .checker_output import Error
 from .explanation import Explanation
-from .issued_commands import makes_a_program, run_with_joined_handlers, type_with_its_row
-from .printed import answer, is_program
-from .sources import Place, Source
-from .wordings import DOWN, RUNS, TO_N0, Parsed, parse
 from .wrong_calls import wrong_argument, wrong_attribute
 
 EXPLAIN: tuple[Callable[[Parsed], Explanation | None], ...] = (

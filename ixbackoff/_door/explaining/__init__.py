@@ -1,0 +1,1 @@
+"""Explanations of the errors of type checkers, for `ixbackoff check`."""

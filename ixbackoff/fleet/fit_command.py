@@ -1,0 +1,83 @@
+"""`ixbackoff fleet fit`: a model of a service from what its clients recorded."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+from math import ceil
+from pathlib import Path
+from statistics import fmean
+
+from .._argument_parser import FAILED, WRONG, Flag, Parser, add_flags, number
+from .fits.choosing import Model, fitted
+from .fits.doubts import doubts, own_trace
+from .fits.foretelling import replayed
+from .fits.recorded_tries import recorded
+from .reports import sampled, seed_flags
+from .samples import quantile
+from .seeds import SEEDS
+
+NAMES = {
+    "fifo": "a queue in order, {} worker{}",
+    "ps": "{} core{} that all share",
+    "none": "no queue",
+}
+FLAGS = (
+    Flag("refused", "429,503", str, "the statuses or classes of refusals by a full queue", "NAMES"),
+    Flag("left", "TimeoutError,Expired", str, "the failures of tries that clients left", "NAMES"),
+    Flag("peer", None, str, "only the tries to this address", "ADDRESS"),
+    Flag("hold", 0.25, number(0.05, 0.9), "the last part of the time, which is not fitted"),
+    Flag("save", None, Path, "write the model into this file", "FILE"),
+    Flag("even-so", False, bool, "write it in spite of doubts"),
+)
+
+
+def text_of(model: Model) -> str:
+    best, works = model.near[0], model.near[0].works
+    kind = NAMES[best.kind].format(best.workers, "s" * (best.workers > 1))
+    others = len(model.near) - 1 or "no"
+    limit = f"refuses from {model.limit} at once" if model.limit else "no refusal"
+    capacity = f"; capacity {best.workers / fmean(works):.1f}/s" if best.workers else ""
+    lines = [
+        f"service    {kind}, {limit} ({model.tries} tries; {others} other within 10 nats)",
+        f"work       {fmean(works):.3f} s in the mean, {quantile(works, 0.99):.2f} s at the 99th "
+        f"percentile{capacity}",
+        *(f"slow       {f:.2f} times from {a:.1f} s to {b:.1f} s" for a, b, f in best.phases),
+        f"failures   {model.fails:.1%} by chance",
+        f"sight      {model.blur:.0%} of the refusals on the wrong side of the limit",
+    ]
+    return "\n".join(lines)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = Parser(
+        prog="ixbackoff fleet fit",
+        description="Fit a model of a service to the tries that all of its clients recorded.",
+        epilog="Exit status: 0; 1 if there is a doubt; 2 if the command or a line is wrong.",
+    )
+    parser.add_argument("traces", type=Path, nargs="+", help="lines of json_observer, or OTLP JSON")
+    parser.add_argument("--format", choices=("events", "otlp"), help="default: by the line")
+    add_flags(parser, [*FLAGS, *seed_flags(SEEDS, "the number of simulations of the trace")])
+    args = parser.parse_args(arguments)
+    try:
+        tries, arrivals, alone = recorded(args.traces, args.format, args.peer)
+        split, end = (ceil(tries[-1].begun * part) for part in (1 - args.hold, 1))
+        if not 0 < split < end:
+            raise ValueError(f"The tries begin within {end} s: give a longer trace to hold a part.")
+        some = [one for one in tries if one.begun < split]
+        model = fitted(some, args.refused.split(","), args.left.split(","))
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return WRONG
+    print(text_of(model))
+    said = doubts(model, alone, [time for time in arrivals if time < split])
+    sample = sampled(partial(replayed, model, [one.begun for one in tries], end), args)
+    for part, first, last in (("fitted", 0, split), ("held back", split, end)):
+        text, off = own_trace(part, tries, sample.results, first, last)
+        print(text)
+        said += off
+    print(*(f"doubt      {sentence}\n" for sentence in said), sep="", end="")
+    if args.save and (args.even_so or not said):
+        args.save.write_text(json.dumps(model._replace(arrivals=arrivals, doubts=said)._asdict()))
+    return FAILED if said else 0

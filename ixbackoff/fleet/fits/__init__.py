@@ -1,0 +1,1 @@
+"""Models of services, fitted to what their clients recorded."""

@@ -1,0 +1,175 @@
+"""The model that explains recorded tries best: the discipline of its queue, and its workers."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
+from math import exp, inf, log
+from operator import attrgetter, itemgetter
+from statistics import NormalDist, fmean, median, pstdev
+from typing import NamedTuple
+
+from .recorded_tries import Try
+from .undoing import KINDS, crowded
+
+IDLE = 0.025  # the share of the usual work below which a try did none: clocks are not exact
+OUTLIERS, NOTHING = 0.01, 1e-4  # the share of works that may have any length, and their density
+FEWEST, FACTOR = 30, log(1.25)  # the tries of a phase, and by how much its work differs at least
+MOST, MANY, PATIENCE = 24, 50_000, 4  # from so many workers or tries on, stop after so many worse
+NEAR = 10.0  # nats
+LOW = 0.7  # the share of the limit below which a refusal is a failure by chance
+VERSION = 1  # of saved models
+CROWD, LOSS = attrgetter("there"), attrgetter("loss")
+
+
+class Candidate(NamedTuple):
+    """A discipline and a number of workers, with what they say about the tries."""
+
+    kind: str
+    workers: int
+    loss: float  # minus the log-likelihood of all ends, in nats
+    works: list[float]  # seconds, outside of the slow phases
+    phases: list[tuple[float, float, float]]  # begins, ends and factors
+    leak: float  # by how much the work of tries among many is longer: 1 if the queue is undone
+    busy: int  # the tries that found all workers at work
+
+
+class Model(NamedTuple):
+    """A fitted service; the times are those of its trace."""
+
+    near: list[Candidate]  # within 10 nats, the best first
+    limit: int | None  # the crowd that refuses others
+    overhead: float
+    fails: float  # the share of tries that fail by chance
+    retry_after: float | None
+    patience: float | None  # the seconds after which clients leave
+    seen: int  # the greatest crowd
+    blur: float  # the takings and refusals on the wrong side of the limit, for each refusal
+    tries: int
+    others: int  # the tries that failed in another way than by a refusal or an impatient client
+    arrivals: Sequence[float] = ()
+    doubts: Sequence[str] = ()
+    version: int = VERSION
+
+
+def fitted(given: Sequence[Try], refusals: Sequence[str], leavings: Sequence[str]) -> Model:
+    """Fit every model of the family to the tries, and choose.
+
+    Raises:
+        ValueError: there is nothing to fit.
+    """
+    overhead = median([one.seconds for one in given if one.failed_with(refusals)] or [0.0])
+    reached = [one._replace(begun=min(one.begun + overhead, one.ended)) for one in given]
+    tries = crowded(reached, refusals)
+    refused = [one for one in tries if one.failed_with(refusals)]
+    taken = [one for one in tries if not one.failed_with(refusals)]
+    calm = sorted((one for one in taken if one.failure is None), key=CROWD)
+    if len(calm) < 2 * FEWEST:
+        raise ValueError(f"{len(calm)} tries were answered: too few to fit anything.")
+    usual = fmean(one.seconds for one in calm[: max(20, len(calm) // 10)])
+    left = {index: usual for index, one in enumerate(taken) if one.failed_with(leavings)}
+    asked = [one.retry_after for one in refused if one.retry_after is not None]
+    full, free = (sorted(one.there for one in some) for some in (refused, taken))
+    seen = free[-1] + 1
+
+    def wrong(limit: int) -> int:
+        return len(free) - bisect_left(free, limit) + bisect_left(full, limit)
+
+    limit = min(range(1, max(full, default=0) + 2), key=wrong)
+    early, low = (bisect_left(some, LOW * limit) for some in (full, free))
+    return Model(
+        nearest(taken, left, usual, seen),
+        limit if refused else None,
+        overhead,
+        early / max(1, early + low),
+        median(asked) if 2 * len(asked) > len(refused) else None,
+        median(taken[index].seconds for index in left) if 100 * len(left) > len(tries) else None,
+        seen,
+        (wrong(limit) - early) / len(refused) if refused else 0.0,
+        len(tries),
+        len(taken) - len(left) - len(calm),
+    )
+
+
+def nearest(
+    taken: Sequence[Try], left: Mapping[int, float], usual: float, seen: int
+) -> list[Candidate]:
+    every = list[Candidate]()
+    for kind in KINDS:
+        best, worse = inf, 0
+        for workers in range(1, seen + 1) if kind != "none" else [0]:
+            found = candidate(taken, kind, workers, left, usual)
+            if found is not None:
+                every.append(found)
+                worse = 0 if found.loss < best else worse + 1
+                best = min(best, found.loss)
+            if worse > PATIENCE and (len(taken) > MANY or workers >= MOST):
+                break
+    if not every:
+        raise ValueError("Most tries took no time, so there is no queue to undo.")
+    every.sort(key=LOSS)
+    return [one for one in every if one.loss <= every[0].loss + NEAR]
+
+
+def candidate(
+    taken: Sequence[Try], kind: str, workers: int, left: Mapping[int, float], usual: float
+) -> Candidate | None:
+    """Undo the queue, and measure how well the works fit; `None` if half of them are idle."""
+    undone = zip(taken, *KINDS[kind](taken, workers, left), strict=True)
+    rows = [row for index, row in enumerate(undone) if row[1] > IDLE * usual and index not in left]
+    idle = len(taken) - len(left) - len(rows)
+    if idle > len(rows):
+        return None
+    logs = [log(work) for _, work, _ in rows]
+    pieces = cut(logs) if kind != "none" else [(0, len(logs), fmean(logs))]
+    centred = [x - mean for a, b, mean in pieces for x in logs[a:b]]
+    core = sorted(centred)[len(centred) // 50 : -len(centred) // 50]
+    normal = NormalDist(median(core), 1.15 * pstdev(core) or 0.01)
+    loss = 2 * len(pieces) * log(len(rows)) - idle * log(NOTHING)
+    for (_, work, rate), x in zip(rows, centred, strict=True):
+        density = normal.pdf(x) * rate * usual / work  # of the end
+        loss -= log((1 - OUTLIERS) * density + NOTHING)
+    base = max(pieces, key=lambda piece: piece[1] - piece[0])[2]
+    phases = [
+        (rows[a][0].begun, rows[b - 1][0].begun, exp(mean - base))
+        for a, b, mean in pieces
+        if abs(mean - base) > FACTOR
+    ]
+    ordered = sorted(zip([one.there for one, *_ in rows], centred, strict=True), key=itemgetter(0))
+    third = len(ordered) // 3
+    few, many = (fmean(x for _, x in some) for some in (ordered[:third], ordered[-third:]))
+    busy = sum(one.there >= workers for one in taken)
+    works = [exp(x + base) for x in centred]
+    return Candidate(kind, workers, loss, works, phases, exp(many - few), busy)
+
+
+def cut(logs: Sequence[float]) -> list[tuple[int, int, float]]:
+    """Cut a series where its mean changes; return first and last indices, and means.
+
+    The cuts have the least squares of the differences from the means, with a price for each cut.
+    """
+    sums, squares = ([0.0, *accumulate(x**power for x in logs)] for power in (1, 2))
+    noise = fmean((x - y) ** 2 for x, y in pairwise(logs)) / 2 + 1e-9
+    places = [*range(0, len(logs) - FEWEST, max(FEWEST, len(logs) // 150)), len(logs)]
+
+    def spread(a: int, b: int) -> float:
+        return (squares[b] - squares[a] - (sums[b] - sums[a]) ** 2 / (b - a)) / noise
+
+    cheapest = [(0.0, 0)]  # the price up to each place, and the place of the last cut before it
+    for index, b in enumerate(places[1:], 1):
+        prices = (cheapest[i][0] + spread(places[i], b) for i in range(index))
+        price, last = min((price, i) for i, price in enumerate(prices))
+        cheapest.append((price + 2 * log(len(logs)), last))
+    ends, index = list[int](), len(places) - 1
+    while index:
+        ends.insert(0, places[index])
+        index = cheapest[index][1]
+    joined = list[tuple[int, int, float]]()
+    for a, b in pairwise([0, *ends]):
+        start, mean = a, (sums[b] - sums[a]) / (b - a)
+        if joined and abs(mean - joined[-1][2]) < FACTOR:
+            start = joined.pop()[0]
+            mean = (sums[b] - sums[start]) / (b - start)
+        joined.append((start, b, mean))
+    return joined

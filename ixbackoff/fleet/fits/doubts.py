@@ -1,0 +1,77 @@
+"""What speaks against a fit: a model with a doubt is not saved."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from math import ceil, log, nan
+from statistics import correlation
+
+from ..outcomes import Outcome
+from ..reports import written
+from ..samples import quantile
+from .choosing import Model
+from .foretelling import BAND, numbers_between
+from .recorded_tries import Try
+
+FEW, BUSY = 500, 50
+PARTS = 100  # of the trace's time, for its load
+OFF = {"goodput/s": 0.15, "p50, s": 0.3, "p99, s": 0.3}  # from the middle of a band
+FOLLOWS = 0.7  # the correlation of phases with the load from which on they follow it
+
+
+def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
+    """Return what is doubtful before any simulation; `arrivals` are those of the fitted part."""
+    best, tries = model.near[0], model.tries
+    names = ", ".join(f"{one.kind} {one.workers}" for one in model.near)
+    follows = abs(loaded(best.phases, arrivals)) > FOLLOWS
+    said = {
+        f"{alone / tries:.0%} of the clients' tries have no run, or no try before them: sampled "
+        "spans cannot be fitted; keep all of a short stretch.": alone > 0.01 * tries,
+        f"Too little: {tries} tries, of which {best.busy} came when all workers were at work; give "
+        f"{FEW} and {BUSY} or more.": tries < FEW or best.busy < BUSY,
+        f"{model.blur:.0%} of the refusals are on the wrong side of the limit: not all clients are "
+        "seen, the clocks disagree, tries were left by their clients, or there is more than one "
+        "queue behind.": model.blur > 0.2,
+        f"Tries among many take {best.leak:.2f} times the work of others: no queue of the family "
+        "explains it.": not 0.85 <= best.leak <= 1.15,
+        f"Equally likely: {names}; simulations show the band of all.": len(model.near) > 1,
+        "No queue explains the tries best: none of them waited for another.": best.kind == "none",
+        "No try was refused: the limit of the queue is not known; what-ifs up to "
+        f"{model.seen} at once only.": model.limit is None,
+        f"{model.others / tries:.0%} of the tries failed in another way, for which there is no "
+        "model.": model.others > 0.05 * tries,
+        "Slow when busy: no phase, but a queue that is not understood.": follows,
+    }
+    return [sentence for sentence, holds in said.items() if holds]
+
+
+def loaded(phases: Sequence[tuple[float, float, float]], arrivals: Sequence[float]) -> float:
+    """Return by how much the factors of the phases follow the load, -1 to 1."""
+    part = arrivals[-1] / PARTS or 1.0
+    loads = Counter(int(time / part) for time in arrivals)
+    rates, factors = [loads[index] for index in range(PARTS)], [0.0] * PARTS
+    for begin, end, factor in phases:
+        for index in range(ceil(begin / part), min(PARTS, ceil(end / part))):
+            factors[index] = log(factor)
+    flat = len({*factors}) == 1 or len({*rates}) == 1
+    return 0.0 if flat else correlation(factors, rates)
+
+
+def own_trace(
+    part: str, tries: Sequence[Try], outcomes: Sequence[Outcome], begin: int, end: int
+) -> tuple[str, list[str]]:
+    """Return the bands of a part of the trace beside what happened, and what is out of them."""
+    well = [one.seconds for one in tries if one.failure is None and begin <= one.ended < end]
+    p50, p99 = (quantile(well or [nan], at) for at in (0.5, 0.99))
+    real = ("goodput/s", len(well) / (end - begin)), ("p50, s", p50), ("p99, s", p99)
+    foretold, cells = [numbers_between(one, begin, end) for one in outcomes], list[str]()
+    said = list[str]()
+    for name, value in real:
+        low, high = (quantile([one[name] for one in foretold], at) for at in (BAND, 1 - BAND))
+        least, most, happened = map(written, (low, high, value))
+        cells.append(f"{name} {least}..{most} ({happened})")
+        if not (low <= value <= high or abs((low + high) / 2 - value) <= OFF[name] * value):
+            text = f"{part}, {name} {least} to {most}, but {happened} happened."
+            said.append(f"It does not predict its own trace: {text}")
+    return f"{part:11}{'; '.join(cells)}", said
