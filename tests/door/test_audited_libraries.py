@@ -357,3 +357,112 @@ def test_the_log_and_the_page_say_the_same_as_the_table() -> None:
         for _, _, own, *_ in lines[:1]:
             if 1 < row.get("tries", 1) < 10 or library == "redis":
                 assert str(row["tries"] - 1) in own, library
+
+
+STACKS = {
+    "an inner layer without an end": (
+        """
+@backoff.on_exception(backoff.expo, requests.ConnectionError)
+@tenacity.retry(stop=tenacity.stop_after_attempt(2), reraise=True)
+def inner(): get()
+def main(): thrice(inner)""",
+        6,
+    ),
+    "a mode that is not taken": (
+        """
+def inner(mode):
+    if mode == "direct":
+        return get()
+    elif mode in ("retried", "patient"):
+        return thrice(get)
+def middle(mode): return inner(mode)
+@tenacity.retry(stop=tenacity.stop_after_attempt(2), reraise=True)
+def main(): middle(mode="direct")""",
+        2,
+    ),
+    "a model that is taken": (
+        """
+def inner(model):
+    if not model.startswith("nut"):
+        return get()
+    return thrice(get)
+@tenacity.retry(stop=tenacity.stop_after_attempt(2), reraise=True)
+def main(): inner("nut-1")""",
+        6,
+    ),
+    "a model that is left early": (
+        """
+def inner(model):
+    if "nut" in model:
+        return get()
+    return thrice(get)
+@tenacity.retry(stop=tenacity.stop_after_attempt(2), reraise=True)
+def main(): inner("nut-1")""",
+        2,
+    ),
+    "a predicate that gives up": (
+        """
+@backoff.on_exception(backoff.expo, requests.HTTPError, max_tries=3, giveup=lambda _: True)
+def inner(): get()
+@tenacity.retry(stop=tenacity.stop_after_attempt(2), reraise=True)
+def main(): inner()""",
+        2,
+    ),
+    "an argument that is not taken": (
+        """
+def inner(text): thrice(get)
+@tenacity.retry(stop=tenacity.stop_after_attempt(2), reraise=True)
+def main(): inner("text", 3)""",
+        0,
+    ),
+    "a coroutine that is returned": (
+        """
+async def inner(): thrice(get)
+def middle():
+    for attempt in range(2):
+        try:
+            return inner()
+        except Exception:
+            time.sleep(1)
+def main(): asyncio.run(middle())""",
+        3,
+    ),
+    "a client in a pair": (
+        """
+def client():
+    session = requests.Session()
+    retry = urllib3.Retry(2, status_forcelist=[503])
+    session.mount("http://", requests.adapters.HTTPAdapter(max_retries=retry))
+    return session, "nut-1"
+def main():
+    session, model = client()
+    thrice(lambda: session.get(URL))""",
+        9,
+    ),
+}
+
+
+def test_the_state_of_an_object_decides_nothing_that_is_sure(tmp_path: Path) -> None:
+    text = """
+class Client:
+    def get(self):
+        if self.mode.kind == "patient":
+            thrice(get)
+@tenacity.retry(stop=tenacity.stop_after_attempt(2), reraise=True)
+def main(): Client().get()"""
+    assert audited(HEAD + text, tmp_path) == []
+    text = text.replace("self.mode.kind", "URL")
+    assert [one.tries for one in audited(HEAD + text, tmp_path)] == [6]
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_only_what_is_run_is_sure(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The largest sure stack of `main` is what the run counts; one layer is no stack."""
+    text, requests = STACKS[name]
+    found = [one.tries for one in audited(HEAD + text, tmp_path) if one.way[:1] == ("main",)]
+    assert max(found, default=0) == (requests if requests > 3 else 0)
+    with Origin({}, {"/a": repeat(Status(503))}) as origin:
+        counted(tmp_path, monkeypatch, origin.url)
+        assert len(origin.requests) == requests

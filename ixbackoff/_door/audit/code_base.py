@@ -32,7 +32,7 @@ def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
             stack += [*ast.iter_child_nodes(node)][::-1]
 
 
-def name_of(node: ast.expr) -> str:
+def name_of(node: ast.AST) -> str:
     """Return the last part of a name, such as `b` of `a.b`, or of a call of it."""
     of = node.func if isinstance(node, ast.Call) else node
     return of.attr if isinstance(of, ast.Attribute) else getattr(of, "id", "")
@@ -72,6 +72,9 @@ class Scope:
                 base = self.module.absolute(node.module or "", node.level)
                 for alias in names:
                     yield alias.asname or alias.name, Imported(base, alias.name)
+            case ast.Assign(targets=[ast.Tuple(elts=[_, _] as parts)], value=ast.Call() as value):
+                for index, one in enumerate(parts):
+                    yield ast.unparse(one), ast.Subscript(value, ast.Constant(index))
             case ast.Assign(targets=targets, value=value):
                 plain = [one for one in targets if isinstance(one, ast.Name | ast.Attribute)]
                 yield from ((ast.unparse(one), value) for one in plain)

@@ -69,6 +69,14 @@ OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
 }
+COMPARED: dict[type, Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda one, other: one in other,
+    ast.NotIn: lambda one, other: one not in other,
+}
 
 
 class Context(NamedTuple):
@@ -99,6 +107,7 @@ class Reader:
 
     def __init__(self, code: CodeBase) -> None:
         self.code = code
+        self.deciding: set[str] = set()  # the arguments that are compared with constants
         self.reaching: set[str] | None = None
         """The functions and classes with a layer below them; `None`: arguments are left out."""
         self.done: dict[object, Values] = {}
@@ -155,7 +164,8 @@ class Reader:
             case ast.Subscript(value=of, slice=ast.Constant(value=key)):
                 known = [one for one in self.values(of, at) if isinstance(one, Items)]
                 both = [pair for one in known for pair in zip(one.keys, one.items, strict=False)]
-                return [value for one, values in both if one == key for value in values]
+                found = [value for one, values in both if one == key for value in values]
+                return [one for one in found if isinstance(one, Const | External)]
             case ast.Name(id=name):
                 return self.named(name, at)
             case ast.Attribute():
@@ -172,7 +182,7 @@ class Reader:
             return (at.owner,)
         scope: Scope | None = at.scope
         while scope is not None:
-            here = at._replace(scope=scope)
+            here = at._replace(scope=scope) if scope.parent else Context(scope)
             if name in scope.names and (scope is at.scope or not scope.is_class):
                 mounted = scope.names.get(f"{name}.mount", [])
                 return self.mounted(self.bound(scope.names[name], here), mounted, here)
@@ -242,6 +252,8 @@ class Reader:
                     yield one._replace(path=f"{one.path}.{node.attr}")
             elif isinstance(one, Made):
                 yield from self.member(self.ancestors(one.scope), node.attr, one)
+            elif isinstance(one, Const) and node.attr == "value":  # of an enumeration
+                yield one
 
     def ancestors(self, scope: Scope) -> Values:
         """Return a class and its bases, in their order."""
@@ -337,14 +349,47 @@ class Reader:
         """Return the context in a function that is called, with the values of its parameters."""
         scope = function.scope
         names = [one.arg for one, _ in scope.parameters]
-        env = {name: values for name, values in function.env if name not in names}
+        env = {name: values for name, values in function.env if name.lstrip("=") not in names}
         if node is not None and self.reaching is not None:
             given = self.keywords(node, at)
             bound = scope.is_method and function.owner is not None
+            nodes = {str(one.arg): one.value for one in node.keywords}
             for name, argument in zip(names[bound:], node.args, strict=False):
-                given[name] = self.values(argument, at)
+                given[name], nodes[name] = self.values(argument, at), argument
             env |= {name: one for name, one in given.items() if name in names}
+            for name in self.deciding.intersection(names, nodes):
+                with suppress(ValueError):
+                    env[f"={name}"] = (Const(self.constant(nodes[name], at)),)
         return Context(scope, self.kept(env), function.owner)
+
+    def constant(self, node: ast.expr, at: Context) -> Any:
+        """Return the value of an expression that has only one; raise `ValueError` for others."""
+        if isinstance(node, ast.Tuple | ast.List | ast.Set):
+            return tuple(self.constant(one, at) for one in node.elts)
+        plain = isinstance(node, ast.Constant) or ast.unparse(node)[0].isupper()
+        known = self.values(node, at) if plain else ()
+        if isinstance(node, ast.Name) and node.id not in at.scope.names:
+            known = dict(at.env).get(f"={node.id}", known)
+        [found] = (one.value for one in known if isinstance(one, Const) and len(known) == 1)
+        return found
+
+    def holds(self, test: ast.expr, at: Context) -> bool | None:
+        """Return whether a condition is true for the arguments; `None` if that is not known."""
+        with suppress(ValueError, TypeError, AttributeError):
+            match test:
+                case ast.UnaryOp(op=ast.Not(), operand=of):
+                    known = self.holds(of, at)
+                    return known if known is None else not known
+                case ast.BoolOp(op=op, values=nodes):
+                    all_, decisive = {self.holds(one, at) for one in nodes}, isinstance(op, ast.Or)
+                    return decisive if decisive in all_ else None if None in all_ else not decisive
+                case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARED:
+                    return COMPARED[type(op)](self.constant(left, at), self.constant(right, at))
+                case ast.Call(func=ast.Attribute(value=of, attr="startswith"), args=[start]):
+                    return str(self.constant(of, at)).startswith(self.constant(start, at))
+                case _:
+                    return bool(self.constant(test, at))
+        return None
 
     def returned(self, at: Context) -> Values:
         """Return the results of a function."""
@@ -359,7 +404,10 @@ class Reader:
         """Return the arguments that can make a difference to the layers below a function."""
         if self.reaching is None:
             return ()
-        found = {name: (*filter(self.matters, named[name]),) for name in sorted(named)}
+        found = {
+            name: named[name] if name[0] == "=" else (*filter(self.matters, named[name]),)
+            for name in sorted(named)
+        }
         return tuple((name, values) for name, values in found.items() if values)
 
     def matters(self, value: Value) -> bool:
@@ -390,6 +438,19 @@ class Reader:
             or (owner is not None and self.entering(owner))
             or any(not isinstance(one, Const) for one in values)
         )
+
+
+def fits(function: Closure, node: ast.Call, named: Iterable[str]) -> bool:
+    """Return whether a function takes the arguments of a call; it may have got more before."""
+    given = getattr(function.scope.node, "args", None)
+    if not isinstance(given, ast.arguments) or (function.owner and not function.owner.instance):
+        return True
+    names = {one.arg for one, _ in function.scope.parameters}
+    bound = function.scope.is_method and function.owner is not None
+    single = [one for one in node.args if not isinstance(one, ast.Starred)]
+    many = len(single) + bound > len([*given.posonlyargs, *given.args])
+    odd = {*named} - {"**"} - names
+    return not ((many and not given.vararg) or (odd and not given.kwarg))
 
 
 def combined(op: ast.operator, left: Values, right: Values) -> Iterator[Value]:

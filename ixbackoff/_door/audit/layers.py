@@ -133,6 +133,7 @@ class Table:
         caught = found("catches")
         kinds = tuple((name, True) for values in caught for name in self.names(values))
         catches = kinds or None if caught else ((EVERYTHING[0], True),)
+        catches = None if named.keys() & row.get("judges", ()) else catches
         same = Const(True) in named.get(row.get("unless", ""), ())
         gives = (SAME,) if same else (*row.get("gives", (SAME,)),)
         once, off = Const("once") in named.get("nested", ()), row.get("off", "")

@@ -6,6 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable
 
+from .code_base import name_of
 from .expressions import Closure, Context, External, Items, Made, Reader, Value
 from .own_loops import Loop, Loops
 
@@ -38,6 +39,11 @@ class Reaching:
         for node in at.scope.nodes:
             if isinstance(node, Loop) and self.loops.read(node, at):
                 self.found.add(at.scope.key)
+            if isinstance(node, ast.If):
+                for one in ast.walk(node.test):
+                    compared = isinstance(one, ast.Compare) or name_of(one) == "startswith"
+                    parts = [*ast.walk(one)] if compared else []
+                    self.reader.deciding |= {of.id for of in parts if isinstance(of, ast.Name)}
             given: list[ast.expr] = []
             if isinstance(node, ast.Call):
                 called = self.reader.values(node.func, at)

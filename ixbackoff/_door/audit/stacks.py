@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from .code_base import CodeBase, Definition
-from .expressions import Closure, Context, External, Made, Reader, Ready, Value, Values
+from .expressions import Closure, Context, External, Made, Reader, Ready, Value, Values, fits
 from .layers import ANY, EVERYTHING, OURS, SAME, Layer, Table
 from .own_loops import Loop, Loops, exits
 from .reaching import Reaching
@@ -19,7 +19,7 @@ from .reaching import Reaching
 PRAGMA = re.compile(r"#\s*ixbackoff: one layer\b")
 DEEPEST, KEPT, MOST = 25, 8, 5_000  # calls in calls; stacks and calls of a function
 CALLS = ("", ".call", ".wraps", ".stream", ".run", ".run_async")  # of an object that tries again
-Step: TypeAlias = ast.Call | ast.For | ast.AsyncFor | ast.While | ast.Try
+Step: TypeAlias = ast.Call | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.If | ast.Return
 
 
 class Stack(NamedTuple):
@@ -30,6 +30,7 @@ class Stack(NamedTuple):
     gives: tuple[str, ...] = (ANY,)  # its exceptions; none if it raises none
     way: tuple[str, ...] = ()
     sure: bool = True
+    later: bool = False  # in a coroutine that is returned, and awaited elsewhere
 
     @property
     def tries(self) -> float:
@@ -39,6 +40,9 @@ class Stack(NamedTuple):
     @property
     def unknown(self) -> int:
         return sum(one.tries is None for one in self.layers)
+
+    def worth(self) -> tuple[bool, int, int]:
+        return not self.sure, self.unknown, len(self.way)
 
     @property
     def places(self) -> tuple[tuple[Path, int], ...]:
@@ -72,13 +76,16 @@ class Walk:
                 self.left = MOST
                 for stack in self.into(Closure(one, (), owner), Context(one, (), owner)):
                     other = found.setdefault(stack.places, stack)
-                    if (stack.unknown, len(stack.way)) < (other.unknown, len(other.way)):
-                        found[stack.places] = stack
+                    found[stack.places] = min(other, stack, key=Stack.worth)
                 self.too_large += self.left <= 0
         sys.setrecursionlimit(before)
-        tails = {one.places[cut:] for one in found.values() for cut in range(1, len(one.layers))}
-        kept = [one for one in found.values() if len(one.layers) > 1 and one.places not in tails]
-        kept = [one for one in kept if not intended(one)]
+        all_ = [(one, {*one.places}) for one in found.values() if len(one.layers) > 1]
+        kept = [
+            one
+            for one, places in all_
+            if not any(places < more and one.sure <= other.sure for other, more in all_)
+            and not intended(one)
+        ]
         return sorted(kept, key=lambda one: (not one.sure, -one.tries, str(one.places)))
 
     def into(self, function: Closure, at: Context) -> tuple[Stack, ...]:
@@ -99,7 +106,8 @@ class Walk:
                 found = self.decorated(one, found, Context(scope).around, scope.name)
             self.active.pop()
             self.done[at] = found
-        return tuple(one._replace(way=(scope.name, *one.way)) for one in self.done[at])
+        way = (scope.name,)
+        return tuple(one._replace(way=way + one.way, later=False) for one in self.done[at])
 
     def decorated(
         self, node: ast.expr, stacks: tuple[Stack, ...], at: Context, name: str
@@ -133,11 +141,12 @@ class Walk:
             return tuple(stacks)
         self.layers[layer.file, layer.line] = layer
 
-        def around(stack: Stack, caught: list[str], rest: list[str], *, sure: bool) -> Stack:
+        def around(stack: Stack, caught: list[str], *, sure: bool) -> Stack:
             gives = [name for one in layer.gives for name in (caught if one == SAME else [one])]
-            layers = (layer, *stack.layers)
-            return stack._replace(layers=layers, gives=(*dict.fromkeys(gives + rest),), sure=sure)
+            layers, unique = (layer, *stack.layers), dict.fromkeys([] if forever else gives)
+            return stack._replace(layers=layers, gives=(*unique,), sure=sure)
 
+        forever = layer.tries == inf and layer.library  # it gives up with nothing that it catches
         found: list[Stack] = []
         for stack in stacks:
             nested = layer.library == OURS and any(one.once for one in (layer, *stack.layers[:1]))
@@ -151,14 +160,24 @@ class Walk:
             if layer.library == OURS and one.layers and one.layers[0].library == OURS:
                 verdicts = dict.fromkeys(one.gives, True)  # a run rejects it, whatever it retries
             caught = [failure for failure, verdict in verdicts.items() if verdict is not False]
-            rest = [failure for failure, verdict in verdicts.items() if verdict is False]
+            whole = {name for name, again in layer.catches or () if again}
+            rest = [
+                failure
+                for failure, verdict in verdicts.items()
+                if verdict is False
+                or (forever and not whole & {*self.table.ancestry(failure), *EVERYTHING})
+            ]
             endless = layer.tries == inf and not layer.library  # it may be a prompt, or a reader
             sure = one.sure and True in verdicts.values() and not endless
-            found.append(around(one, caught, rest, sure=sure) if caught else one)
+            caught = [] if one.later else caught
+            if caught:
+                found.append(around(one, caught, sure=sure))
+            if rest or not caught:
+                found.append(one._replace(gives=(*rest,)) if caught else one)
         if not any(one.layers[:1] == (layer,) for one in found):
             names = [name for name, again in layer.catches or () if again]
             caught = [ANY if name in EVERYTHING else name for name in names]
-            found.append(around(Stack(()), caught, [], sure=True))
+            found.append(around(Stack(()), caught, sure=True))
         return tuple(found)
 
     def steps(self, node: ast.AST) -> list[Step]:
@@ -179,9 +198,12 @@ class Walk:
             steps = [node] if isinstance(node, Step) else self.steps(node)
             for one in () if isinstance(node, Definition) else steps:
                 for stack in self.step(one, at):
-                    other = found.setdefault(stack.places or stack.leaf, stack)
-                    if len(stack.way) < len(other.way):
-                        found[stack.places or stack.leaf] = stack
+                    key = stack.places or stack.leaf, stack.gives
+                    found[key] = min(found.get(key, stack), stack, key=Stack.worth)
+            if isinstance(node, ast.If):
+                holds = self.reader.holds(node.test, at)
+                if holds is not None and exits(node.body if holds else node.orelse):
+                    break
         return tuple(sorted(found.values(), key=lambda one: (-len(one.layers), -one.tries))[:KEPT])
 
     def step(self, node: Step, at: Context) -> tuple[Stack, ...]:
@@ -193,6 +215,19 @@ class Walk:
                 inside = tuple(self.caught(one, handlers, at) for one in self.below(body, at))
                 rest = [*orelse, *final, *(one for handler in handlers for one in handler.body)]
                 return inside + self.below(rest, at)
+            case ast.If(test=test, body=body, orelse=orelse):
+                holds = self.reader.holds(test, at)
+                chosen = [*(body if holds is not False else ()), *(() if holds else orelse)]
+                parts = [one for one in ast.walk(test) if isinstance(one, ast.Compare)]
+                state = holds is None and any(isinstance(one.left, ast.Attribute) for one in parts)
+                found = self.below([test, *chosen], at)
+                return tuple(one._replace(sure=one.sure and not state) for one in found)
+            case ast.Return(value=value):
+                made = self.reader.values(value.func, at) if isinstance(value, ast.Call) else ()
+                nodes = [one.scope.node for one in made if isinstance(one, Closure)]
+                later = any(isinstance(one, ast.AsyncFunctionDef) for one in nodes)
+                found = self.below([value] if value else [], at)
+                return tuple(one._replace(later=one.later or later) for one in found)
             case ast.Call():
                 return self.below(ast.iter_child_nodes(node), at) + self.call(node, at)
 
@@ -215,6 +250,8 @@ class Walk:
 
     def caught(self, stack: Stack, handlers: list[ast.ExceptHandler], at: Context) -> Stack:
         """Return a stack as it comes out of a `try`: with the exceptions of its handlers."""
+        if stack.later:
+            return stack
         gives, sure = list[str](), stack.sure
         for failure in stack.gives:
             for handler in handlers:
@@ -240,7 +277,11 @@ class Walk:
                 called = self.reader.member(self.reader.ancestors(one.scope), name, one)
             for value in called:
                 if isinstance(value, Closure):
-                    found += self.into(value, self.reader.entered(value, node, at))
+                    stacks = self.into(value, self.reader.entered(value, node, at))
+                    if not stacks or fits(value, node, self.reader.keywords(node, at)):
+                        found += stacks
+                    elif value.scope.decorators:  # one of them may take an argument away
+                        found += [one._replace(sure=False) for one in stacks]
                 elif isinstance(value, External) and value is one:
                     found += self.external(value, node, at)
                 elif isinstance(value, Ready):
