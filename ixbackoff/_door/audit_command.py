@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .._argument_parser import WRONG, Parser
 from .audit.layer_report import findings, text
-from .audit.layers import Table
+from .audit.layers import LayerTable
 from .audit.stacks import Stack, walked
 from .check import FORMATS, files_of
 from .formats import FORMATS as WRITERS
@@ -58,7 +58,7 @@ def main(words: list[str]) -> int:
             print(f"{path} does not exist.", file=sys.stderr)
             return WRONG
     try:
-        Table(given.table, [])
+        LayerTable(given.table, [])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         print(f"{given.table} is not a table of rows: {error}.", file=sys.stderr)
         return WRONG

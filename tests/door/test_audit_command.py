@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff._door import audit_command
-from ixbackoff._door.audit.layers import Table, matches
+from ixbackoff._door.audit.layers import LayerTable, matches
 from ixbackoff._door.audit.stacks import walked
 
 from ..support.audited import audited
@@ -257,7 +257,7 @@ def test_counters(test: str, before: str, after: str, tmp_path: Path) -> None:
 )
 def test_the_row_of_a_version(lock: str, text: str, tries: int | None, tmp_path: Path) -> None:
     (tmp_path / lock).write_text(text)
-    row = Table(None, [tmp_path]).find("redis.Redis().ping", wraps=False)
+    row = LayerTable(None, [tmp_path]).find("redis.Redis().ping", wraps=False)
     assert (row and row["tries"]) == tries
 
 

@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from ixbackoff._door.audit.layers import Table
+from ixbackoff._door.audit.layers import LayerTable
 from ixbackoff.known.inner_retries import LOOPS
 from ixbackoff.testing.web import Origin, Status
 
@@ -338,7 +338,7 @@ def main(): thrice(inner)"""
 
 def test_each_row_says_where_it_is_measured() -> None:
     root = Path(__file__).parents[2]
-    rows = Table(None, []).rows
+    rows = LayerTable(None, []).rows
     assert rows
     for _, row in rows:
         text = (root / row["measured"]).read_text()
@@ -349,7 +349,7 @@ def test_the_log_and_the_page_say_the_same_as_the_table() -> None:
     page = (Path(__file__).parents[2] / "docs" / "known.md").read_text()
     page = page.partition("its own retries by default")[2]
     table = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
-    for _, row in Table(None, []).rows:
+    for _, row in LayerTable(None, []).rows:
         library = "botocore" if row["library"] == "boto3" else row["library"]
         remedies = {loop.remedy for loop in LOOPS.values() if loop.library == library}
         assert all(row["off"] in one for one in remedies), library

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff._door.audit.layer_report import product
-from ixbackoff._door.audit.stacks import Walk, walked
+from ixbackoff._door.audit.stacks import Follower, walked
 
 HEAD = """
 import functools, itertools, time
@@ -177,7 +177,7 @@ NOT_FOUND = {
 }
 
 
-def walk(text: str, folder: Path) -> Walk:
+def walk(text: str, folder: Path) -> Follower:
     (folder / "program.py").write_text(HEAD + text)
     return walked([(folder / "program.py", folder)])
 

@@ -9,7 +9,7 @@ from ..explaining.explanation import Explanation
 from ..explaining.findings import Finding
 from ..reading.checker_output import Error
 from .layers import OURS, Layer
-from .stacks import Stack, Walk
+from .stacks import Follower, Stack
 
 
 def times(tries: float | None) -> str:
@@ -32,7 +32,7 @@ def row(layer: Layer, width: int, longest: int) -> str:
     return found.rstrip()
 
 
-def text(walk: Walk, stacks: Sequence[Stack], top: int, everything: bool) -> Iterator[str]:
+def text(walk: Follower, stacks: Sequence[Stack], top: int, everything: bool) -> Iterator[str]:
     modules = walk.code.modules.values()
     bad = sum(not one.readable for one in modules)
     resolved = 100 * walk.reaching.resolved // max(walk.reaching.calls, 1)

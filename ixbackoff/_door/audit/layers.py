@@ -63,7 +63,7 @@ def dig(given: Env, path: str) -> Values | None:
     return (*found,) or None
 
 
-class Table:
+class LayerTable:
     """The rows, for the versions that a code base uses, and the classes of exceptions."""
 
     def __init__(self, more: Path | None, roots: Sequence[Path]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from .code_base import name_of, own
 from .expressions import Context, External, Items, Made, Reader, Values, number
-from .layers import ANY, EVERYTHING, SAME, Layer, Table
+from .layers import ANY, EVERYTHING, SAME, Layer, LayerTable
 
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 RETRIES = re.compile(r"retr(y|ies|ying)|attempt|tries\b|backoff|delay", re.I)
@@ -50,7 +50,7 @@ def guards(body: Iterable[ast.AST]) -> list[ast.If]:
 
 
 class Loops:
-    def __init__(self, reader: Reader, table: Table) -> None:
+    def __init__(self, reader: Reader, table: LayerTable) -> None:
         self.reader, self.table = reader, table
 
     def read(self, node: Loop, at: Context) -> tuple[Layer, list[ast.Try]] | None:

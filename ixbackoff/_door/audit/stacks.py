@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from .code_base import CodeBase, Definition
 from .expressions import Closure, Context, External, Made, Reader, Ready, Value, Values, fits
-from .layers import ANY, EVERYTHING, OURS, SAME, Layer, Table
+from .layers import ANY, EVERYTHING, OURS, SAME, Layer, LayerTable
 from .own_loops import Loop, Loops, exits
 from .reaching import Reaching
 
@@ -49,10 +49,10 @@ class Stack(NamedTuple):
         return tuple((one.file, one.line) for one in self.layers)
 
 
-class Walk:
+class Follower:
     """Follows the calls of each function, and collects the stacks below it."""
 
-    def __init__(self, code: CodeBase, table: Table) -> None:
+    def __init__(self, code: CodeBase, table: LayerTable) -> None:
         self.code, self.table, self.reader = code, table, Reader(code)
         self.loops = Loops(self.reader, table)
         self.done: dict[object, tuple[Stack, ...]] = {}
@@ -341,8 +341,8 @@ def undecorated(stack: Stack) -> Stack:
     return stack._replace(layers=stack.layers[own:])
 
 
-def walked(files: Iterable[tuple[Path, Path]], table: Path | None = None) -> Walk:
+def walked(files: Iterable[tuple[Path, Path]], table: Path | None = None) -> Follower:
     """Read a code base: its files, each with the folder where the names of its modules begin."""
     files = [*files]
-    rows = Table(table, [*dict.fromkeys(root for _, root in files)])
-    return Walk(CodeBase(files, rows.libraries), rows)
+    rows = LayerTable(table, [*dict.fromkeys(root for _, root in files)])
+    return Follower(CodeBase(files, rows.libraries), rows)
