@@ -188,8 +188,10 @@ def under_load(results: Sequence[Sequence[Row]]) -> Picture:
         Panel(label, by_load, x="load, times the capacity", limits=(0, 105)),
         Panel(label, over_time, outage=("the service is down", (60.0, 120.0)), limits=(0, 80)),
     ]
-    headline = f"Throttles: three quarters of the capacity (mean of {len(results)} seeds)"
-    return Picture(f"{headline}, and the recovery (seed 0)", [panels], inches=(11.0, 5.0))
+    headline = f"Throttle() keeps three quarters of the capacity (mean of {len(results)} seeds)"
+    note = """Capacity: 100 requests/s; right: 60 runs/s begin. ladders alone: retries, with waits.
+the book's: the throttle of Google's SRE book, 2 tries for an answer of the last 120 s."""
+    return Picture(f"{headline}, and is back at once (seed 0)", [panels], (11.0, 5.0), note)
 
 
 def smooth(outcome: Outcome, span: int = 5) -> list[float]:

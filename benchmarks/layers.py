@@ -231,14 +231,14 @@ def picture(measured: list[Outage]) -> Picture:
         [Panel("requests/s at the database", asked, scale="symlog", outage=span)],
         [Panel("runs that succeed, by start", saved, outage=span)],
     ]
-    well = {one.way: f"{sum(one.well):.0f}" for one in measured}
+    well = {one.way: f"{one.during * RATE * DOWN:.0f}" for one in measured}
     most = {one.way: f"{max(one.requests[BEFORE : BEFORE + DOWN]):.0f}" for one in measured}
     headline = (
-        f"One layer with longer waits saves {well['stretched']} of "
-        f"{RATE * (BEFORE + DOWN + AFTER)} runs, three layers {well['none']}: "
-        f"with {most['stretched']} requests/s, not {most['none']}"
+        f"One layer with longer waits saves {well['stretched']} of {RATE * DOWN} runs "
+        f"with {most['stretched']} requests/s, three layers {well['none']} with {most['none']}"
     )
-    note = """Three layers above the database, each with up to four tries; measured once.
+    note = f"""Three layers above the database, each with up to four tries; measured once.
+{RATE * DOWN} runs begin in the outage. the last try: the layer above has no try after it.
 answer: "do not retry". time: the seconds left. mark: "the layer above retries"."""
     return Picture(headline, panels, (11.0, 6.0), note, shared=True)
 

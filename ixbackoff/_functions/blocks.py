@@ -30,7 +30,7 @@ class Block(Command[None]):
 
 
 def block_in(frame: FrameType, backoff: Any) -> tuple[Called | None, Stream, ProgramRun]:
-    """Make the mark (`None` for a single try), the stream and the run of a block in a function."""
+    """Make the `Called` (`None` for a single try), the stream and the run of a block."""
     if backoff._settings.until is not None:
         raise Misuse("until= is for functions, which have an answer: raise NotReady instead.")
     inner = Called(backoff, None, frame.f_code.co_qualname.rpartition("<locals>.")[2])
@@ -140,7 +140,7 @@ class Try:
 class BlockLoop:
     """A loop over the tries of a block, which performs the commands of `stream` between them.
 
-    `inner` is the mark of the block, `None` if it gets a single try.
+    `inner` names the block in marks; it is `None` if the block gets a single try.
     """
 
     __slots__ = ("_handlers", "_inner", "_last", "_left", "_number", "_run", "_stream")

@@ -96,8 +96,8 @@ class CircuitBreaker:
     """
 
     __slots__ = (
-        *("_chosen", "_counted", "_failed", "_failures", "_lock", "_open_for", "_probe"),
-        *("_probing", "_rate", "_refused", "_until", "_within", "name"),
+        *("_chosen", "_counted", "_failures", "_lock", "_open_for", "_probe"),
+        *("_probing", "_rate", "_refused", "_times", "_until", "_within", "name"),
     )
 
     def __init__(
@@ -124,7 +124,7 @@ class CircuitBreaker:
         self._within = between("within", within, LEAST, LONGEST, "seconds")
         self._open_for = between("open_for", open_for, LEAST, LONGEST, "seconds")
         self._chosen = of_the_service(predicate(on))
-        self._failed: deque[float] = deque(maxlen=number)
+        self._times: deque[float] = deque(maxlen=number)
         self._until: float | None = None
         self._probing = False
         self._probe = self._refused = 0
@@ -207,12 +207,12 @@ class CircuitBreaker:
 
         def counted(failure: Any, k: int, shortest: float) -> float | None:
             if self._until is None and chosen(failure) and not isinstance(failure, SILENT):
-                now, failed = clock(), self._failed
+                now, times = clock(), self._times
                 if not failures:
                     self._fail_while_closed(now)
                     return after(failure, k, shortest)
-                failed.append(now)
-                if len(failed) == failures and now - failed[0] <= within:
+                times.append(now)
+                if len(times) == failures and now - times[0] <= within:
                     self._open_after_failures(now)
             return after(failure, k, shortest)
 
@@ -240,20 +240,20 @@ class CircuitBreaker:
         """Count a try, if the breaker is closed; only for a breaker with a `rate`."""
         with self._lock:
             if self._until is None:
-                self._failed.append(now)
+                self._times.append(now)
                 self._counted.append(failed)
 
     def _fail_while_closed(self, now: float) -> None:
         if self.rated:
             self.count(True, now)
         else:
-            self._failed.append(now)
+            self._times.append(now)
         self._open_after_failures(now)
 
     def _open_after_failures(self, now: float) -> None:
         with self._lock:
-            failed, rate = self._failed, self._rate
-            enough = len(failed) == self._failures and 0 <= now - failed[0] <= self._within
+            times, rate = self._times, self._rate
+            enough = len(times) == self._failures and 0 <= now - times[0] <= self._within
             if self._until is not None or not enough:
                 return
             if rate is not None and sum(self._counted) < rate * self._failures:
@@ -268,7 +268,7 @@ class CircuitBreaker:
     def _forget(self) -> None:
         self._probing = False
         # a new one: another thread may be reading the old one
-        self._failed = deque(maxlen=self._failures)
+        self._times = deque(maxlen=self._failures)
         self._counted.clear()
 
     def _tell(self, state: BreakerState, why: str) -> None:

@@ -31,7 +31,7 @@ class Limit:
     # Class attributes: most limits change none of them.
     over = False  # whether the part was interrupted at its deadline
     ending = False  # whether the part was interrupted, also by Ctrl-C and such, and is cleaning up
-    foreign = False  # whether it is what the caller of a service has left
+    foreign = False  # whether it is the remaining time of a request's caller
     where = ""  # the text for the message that names the command at the deadline
     refused: float | None = None  # when the next command was refused, if no command was running
     cause: Exception | None = None  # the failure of the running command, if one was running
@@ -78,7 +78,7 @@ class Left:
 
     def __init__(self, seconds: float, until: float | None = None, clock: Any = monotonic) -> None:
         self._seconds, self._clock = seconds, clock
-        self.foreign = False  # whether it is what the caller of a service has left
+        self.foreign = False  # whether it is the remaining time of a request's caller
         # until: the deadline on `clock`; `None` in virtual time, or if the command is `Together`
         self.until = until
         self.over = False  # whether the handler of the command has ended

@@ -80,7 +80,7 @@ def checked_gates(name: str, given: Gate | Sequence[Gate]) -> tuple[Gate, ...]:
     for gate in gates:
         known: object = gate
         if not isinstance(known, Gate):
-            write = "give a Limiter(...) or another Gate, and a Reserve to do(effect).through"
+            write = "give a Limiter(...) or another Gate; only do(effect).through takes a Reserve"
             raise Misuse(f"{name}={known!r} is not a gate: {write}.")
     return tuple(gates)
 

@@ -242,6 +242,6 @@ class Turns:
         now, left = self._clock(), time_limit()
         made = Limiter(reserve.tries, per=reserve.per, line=reserve.line, burst=reserve.burst)
         limiter = self._limiters.setdefault(reserve.name, made)
-        with limiter._lock:  # another program may accept another line
+        with limiter._lock:  # another program may set another `line`
             limiter.longest = reserve.line
             return limiter.enter(now, now, inf if left is None else now + left) - now

@@ -75,7 +75,7 @@ class ServedRequest:
 
 
 def beginning(inner: Inner, proxies: bool) -> Callable[[object, Trying], ServedRequest]:
-    """Return what makes requests, and have decorated functions look for them from now on."""
+    """Return the maker of `ServedRequest`s; from now on decorated functions check for one."""
     if inner not in get_args(Inner):
         raise Misuse(f'inner={inner!r}: give "nested", "once" or "last".')
     REGISTER.swap()
@@ -83,7 +83,7 @@ def beginning(inner: Inner, proxies: bool) -> Callable[[object, Trying], ServedR
 
 
 def hear_answer(status: int, headers: Any) -> None:
-    """Take an answer to this code, which may forbid another try."""
+    """Take an answer that the code in a served request got; it may forbid another try."""
     request = served()
     if request is not None and status >= 400:
         request.hear_headers(headers)

@@ -98,7 +98,7 @@ class Throttle(Gate):
             if self._owed >= 1:
                 self._owed -= 1
                 self._count(0)
-                raise Crowded(why=f"{share:.0%} of the tries are refused, for it answers too few")
+                raise Crowded(why=f"{share:.0%} of the tries are refused: too few are answered")
         return now
 
     @override

@@ -86,7 +86,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                 entry = log[position]
                 before, answer, failure = entry.command, entry.answer, entry.failure
                 if ons and failure is not None and (raised := recorded(failure)) is not None:
-                    attach(failure, raised._replace(ons=ons[::-1]))  # may be new objects this time
+                    attach(failure, raised._replace(ons=ons[::-1]))  # `ons` may be new objects
                 if not _same(before, command):
                     failure = Diverged(
                         f"Resumed at another command: it issued {command!r} where it had issued "
@@ -120,9 +120,9 @@ def _failed_at(
 ) -> int:
     """Return the index in `log` of the command whose failure or lateness caused `error`.
 
-    Without one, the attempt has rejected an answer, presumably the last one that is a failure or
-    not `None`: return its index, or 0. For `CircuitOpen`, and for what a gate raised, return the
-    end of `log`.
+    Without one, the attempt has rejected an answer: return the index of the last entry that has a
+    failure, or an answer other than `None`; else 0. For `CircuitOpen`, and for what a gate raised,
+    return the end of `log`.
     """
     cause: BaseException | None = error
     seen: set[int] = set()

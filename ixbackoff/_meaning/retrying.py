@@ -12,7 +12,7 @@ from .._words.commands import Misuse, stop_error
 from .._words.failures import CircuitOpen, NotBefore, On, Predicate, Transient, choices, predicate
 from .._words.reasons import TOO_LONG, add_note
 from .._words.rungs import DEEPEST, ENDLESS
-from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient, retry_after_of
+from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient
 from ..schedules.algebra import steady
 from ..schedules.timings import After, Chance, Timing, WaitFunction, usable
 
@@ -92,10 +92,7 @@ def descents(
             if usual:
                 return seconds
             forgotten, asked = FORGOTTEN[0], 0.0
-            if isinstance(failure, Transient):
-                if retry_after_of(failure) is not None:
-                    asked = asked_for(failure)
-            elif kind not in SILENT:
+            if kind not in SILENT:
                 asked = asked_for(failure)
             elif chosen is is_transient or isinstance(failure, kinds):
                 plain = kind  # all failures of this class are chosen, and carry no Retry-After

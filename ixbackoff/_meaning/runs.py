@@ -145,7 +145,7 @@ class ProgramRun(Run):
     def entered(self, step: Any, given: Any, rung: int, sure: bool) -> Ladder:
         """Enter the program that the function of a `bind` or `or_bind` makes, and return it.
 
-        Before the step, `rung` was the rung, exactly if `sure`.
+        `rung` and `sure` are those of the run before the step.
         """
         program: object = step.function(given)
         if not isinstance(program, Ladder):

@@ -77,7 +77,7 @@ class Rules:
     """
 
     def __init__(self, command: Together, make: Callable[..., Any] = branch) -> None:
-        self._make = make  # makes a branch of the command, an index and seconds
+        self._make = make  # makes a branch, given the command, an index and seconds
         self.begun: dict[int, float] = {}  # the times at which running effects began, by place
         self.over = not command.effects  # whether the effects that still run have to end
         self.starts = [0.0] * len(command.effects)  # the seconds after which each may begin
@@ -144,7 +144,7 @@ def awaits_other(failure: BaseException) -> bool:
 
 
 class Branch(Notifier):
-    """A concurrent effect in a thread, with its events until it is given up."""
+    """A concurrent effect in a thread, with its events; of a hedge only until it is given up."""
 
     def __init__(self, stream: Stream) -> None:
         self.abort, self._failures = Abort(), list[BaseException]()

@@ -232,8 +232,9 @@ def asked_for(failure: Any) -> float:
     """Return the seconds that the service asked to be left alone; 0 if it did not ask."""
     if failure.__class__ in SILENT:
         return 0.0
-    usual = FOUND.get(failure.__class__) is transient_with_time  # it needs no verdict
-    return seconds_asked(failure if usual else judge(failure)) or 0.0
+    if FOUND.get(failure.__class__) is not transient_with_time:
+        return seconds_asked(judge(failure)) or 0.0
+    return 0.0 if retry_after_of(failure) is None else seconds_asked(failure) or 0.0
 
 
 def judge_of(kind: type[Exception]) -> Judge:

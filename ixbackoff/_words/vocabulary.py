@@ -145,7 +145,7 @@ class Delay(Command[None]):
 
     @property
     def run(self) -> Any:
-        """The run that waits, or `None` if a simulated client does."""
+        """The run that waits; `None` for a simulated client, and for a try in line."""
         return None if self._run is LINE else self._run
 
     def refuse(self, reason: Reason) -> None:
@@ -169,7 +169,7 @@ class Delay(Command[None]):
 
 
 def delay(seconds: float, rung: int, failure: Exception | None, run: Any = None) -> Delay:
-    """Make a `Delay`; only the ladder calls this."""
+    """Make a `Delay`, for a ladder or a try in line."""
     made = object.__new__(Delay)
     made._seconds = seconds
     made._rung = rung
@@ -269,7 +269,7 @@ class Reserve(Command[float]):
 
 
 def stands(command: Command[Any]) -> bool:
-    """Return whether `command` is one of a try in line, which no journal records.
+    """Return whether a try in line has issued `command`: no journal records it.
 
     After a crash its turn may be over: the try reserves another one.
     """

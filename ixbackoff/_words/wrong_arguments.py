@@ -27,7 +27,7 @@ SECONDS = ("within=..., in seconds", "limits=Limits(...)")
 OPEN_FOR = ("open_for=30, in seconds",)
 FAILURES = ("failures=5",)
 RAISED = ("nothing: the last failure itself is always raised",)
-RAISES = ("nothing, if the function raises for a status, or on=..., a predicate",)
+RAISES = ("on=..., a predicate; the function has to raise for a status",)
 LOGGED = ("nothing: the logger `ixbackoff` logs waits, and observers are called with them",)
 OBSERVED = ("ixbackoff.observing.observe(...): an observer is called with each event",)
 INSTEAD: dict[str, tuple[str, ...]] = {

@@ -372,8 +372,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         """Run the program and return its value.
 
         `interpreter` answers its commands, and `schedule` gives the seconds of its waits: by
-        default powers of two. The defaults of a program that a `backoff` made are the arguments of
-        that `backoff`.
+        default powers of two. For a program made by `backoff(...).program`, the defaults are the
+        arguments of that `backoff`.
 
         >>> from ixbackoff import N3, Exponential, at, call
         >>> from ixbackoff.live import live
@@ -458,8 +458,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     ) -> Any:
         """Run the program as `run` does, with handlers that may be awaited.
 
-        It runs under asyncio, trio or any other event loop. At the deadline the handler that is
-        being awaited is cancelled.
+        It runs under asyncio or trio. At the deadline the handler that is being awaited is
+        cancelled.
 
         >>> import asyncio
         >>> from ixbackoff import N3, at, call

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -46,8 +47,8 @@ def grid(
 ) -> Picture:
     """Return a picture of counts of each second.
 
-    `columns` has the values of lines in each row, by the title of the column and the name of the
-    line; `rows` has the scale of each row, by its label.
+    `columns` has the lines of each column, by titles and names: a line has counts for each row.
+    `rows` has the scale of each row, by its label.
     """
     panels = [
         [
@@ -80,20 +81,17 @@ def summary(pictures: Sequence[Picture], seeds: Sequence[int], average: Average)
         return graphs[0]._replace(y=[*map(average, columns)], band=band)
 
     def panel(panels: Sequence[Panel]) -> Panel:
-        first = panels[0]
-        title, *others = {panel.title: None for panel in panels}
-        if others:
-            title = title.partition(":")[0] + ": it depends on the seed"
+        first, many = panels[0], len(panels)
+        head = "".join(first.title.partition(":\n")[:2])
+        said = Counter(one for panel in panels for one in panel.title[len(head) :].split("; "))
+        ends = [one if n == many else f"{one} in {n} of {many}" for one, n in said.most_common()]
         lines = {name: line([panel.lines[name] for panel in panels]) for name in first.lines}
-        return first._replace(lines=lines, title=title)
+        return first._replace(lines=lines, title=head + "; ".join(ends))
 
     if len(pictures) == 1:
         return pictures[0]._replace(headline=f"{pictures[0].headline} (seed {seeds[0]})")
-    rows = [
-        [panel(panels) for panels in zip(*row, strict=True)]
-        for row in zip(*(picture.panels for picture in pictures), strict=True)
-    ]
-    name = average.__name__.removeprefix("f")
-    text = f"{pictures[0].headline} ({name} of {len(pictures)} seeds)"
-    note = f"{pictures[0].note}\nBands: from the least to the greatest number of the seeds."
+    grids = zip(*(picture.panels for picture in pictures), strict=True)
+    rows = [[panel(panels) for panels in zip(*row, strict=True)] for row in grids]
+    text = f"{pictures[0].headline} ({average.__name__.removeprefix('f')} of {len(pictures)} seeds)"
+    note = f"{pictures[0].note}\nBands: from the least to the greatest value among the seeds."
     return pictures[0]._replace(headline=text, panels=rows, note=note.strip())

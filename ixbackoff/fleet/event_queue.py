@@ -20,7 +20,7 @@ Action: TypeAlias = Callable[[Any], object]
 SLICES = 16
 """Slices of a second. A power of two, so that `when * SLICES` is exact."""
 GAP = 64
-"""The number of empty slices after which `run` goes to the next event at once."""
+"""The most empty slices that `run` passes one by one before it goes to the next event."""
 FAR = 1e300
 """The time, in seconds, from which on events are in no slice."""
 WHEN = itemgetter(0)

@@ -74,7 +74,7 @@ class TaskPerformer(ABC):
         self.done(self, value, failure)
 
     def entered(self, attempt: Chain) -> Task | None:
-        """Return the task of an attempt inside another one; `None` if it is one request."""
+        """Return the task of an attempt inside another one; `None` for one request or an error."""
         environment, inside = self._environment, self._inside
         if not inside.limits and (found := limited_command(attempt)) is not None:
             command, seconds = found
@@ -148,7 +148,7 @@ class TaskPerformer(ABC):
         return raisable(failure)
 
     def request(self, command: Command[Any], serving: Serving, seconds: float | None) -> None:
-        """Perform a command in place of a task; a limit of its own has so many seconds."""
+        """Perform a command without a task; `seconds` is its own limit, if none is around it."""
         self._arrived = ASKING
         if self._inside.limits:
             self.ask_in_time(command, serving)
@@ -318,7 +318,7 @@ class TaskPerformer(ABC):
             self._ask(command, serving, left)
 
     def _ask(self, command: Command[Any], serving: Serving, seconds: float | None) -> None:
-        """Send a request that has so many seconds; without a limit around it they are its own."""
+        """Send a request that has `seconds` left: by the limits around it, or by one of its own."""
         environment = self._environment
         events = environment.events
         now = events.now
@@ -360,7 +360,7 @@ class StreamClient(TaskPerformer):
         self, environment: Environment, number: int, make: Callable[[], Task], done: Done
     ) -> None:
         super().__init__(environment, number, done)
-        # The stream applies the limits. This one has no end, so that each command is asked in time.
+        # The stream applies the limits. This endless one has `resume` ask for the seconds left.
         self._inside = InAttempt([Limit(0.0, inf, whole=False)])
         self._make = make
 
@@ -375,7 +375,7 @@ def streams(program: Ladder, how: Defaults, timing: Timing, chance: Chance) -> C
 
 
 class Join:
-    """Concurrent effects: each is a branch, a `Strand` with the number of the waiting client.
+    """Concurrent effects: each is a branch, which has the number of the waiting client.
 
     Once `Rules.over` is true, branches that still run are ended: their `finally` blocks run. The
     waiting client resumes when all branches have ended.
@@ -390,7 +390,7 @@ class Join:
         self._rules = Rules(command, part_of_branch)
         LEFT.set(None)
         self._failure: BaseException | None = None
-        self._left = 1  # `begin` counts too: no branch ends before all have begun
+        self._left = 1  # `begin` counts too: the join does not end while branches begin
         self._running: dict[TaskPerformer, int] = {}
 
     def begin(self) -> None:

@@ -33,7 +33,7 @@ class Report:
     """The report of a simulation with an outage.
 
     `before` and `asked` are means over the second half of the time before the outage. `unserved` is
-    the share of the clients that had a failed run, and `gave_up` that of the failed runs.
+    the share of the clients that had a failed run, and `gave_up` the share of the runs that failed.
     """
 
     def __init__(self, outcome: Outcome, stopped: Outage) -> None:

@@ -133,19 +133,17 @@ class Retrying:
         self.done: Final = done  # called at the end of each run
         self.within: Final = within  # the seconds of a run
         self.chosen: Final = step.chosen  # decides whether a failure is retried
-        self.guarded: Final = not isinstance(step.effect, WITHOUT_SERVICE)  # by those of a program
+        self.guarded: Final = not isinstance(step.effect, WITHOUT_SERVICE)  # by gates, breaker
         through = program._defaults.through
         self.gates: Final = checked_gates("through", () if through is None else through)
         effect, guards = unwrapped(step.effect), list[Guard]()
         while effect.__class__ is Guarded and effect.guard.__class__ is not Reserve:
             guards.append(effect.guard)
             effect = unwrapped(effect.chain)
-        self.guards: Final[tuple[Guard, ...]] = tuple(
-            guards
-        )  # those around the effect, outermost first
+        self.guards: Final[tuple[Guard, ...]] = tuple(guards)  # around the effect, outermost first
         # The only command of the effect, or `None`, and the seconds for each try of it.
         single: tuple[Any, float | None] = effect if is_single(effect) else None, None
-        limited = limited_command(effect) if within is None else None  # a task has two limits
+        limited = limited_command(effect) if within is None else None  # two limits need a task
         self.command: Final[Any] = (limited or single)[0]
         self.limit: Final = (limited or single)[1]
         kind = self.command.__class__

@@ -56,7 +56,7 @@ class RetryClient(TaskPerformer):
     def begin(self) -> None:
         shared = self._shared
         now = shared.events.now
-        if self._line is None:  # else it goes on
+        if self._line is None:  # else a try goes on that stood in line
             self.begun = now
             if self._log is not None:
                 self._log.end_wait()

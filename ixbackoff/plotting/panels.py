@@ -44,7 +44,7 @@ class Picture(NamedTuple):
     headline: str
     panels: Sequence[Sequence[Panel]]  # its panels, row by row
     inches: tuple[float, float] = (10.0, 4.5)
-    note: str = ""  # its words explained, below the panels
+    note: str = ""  # below the panels, what the words of the picture mean
     shared: bool = False  # whether all panels share their x axis, and those of a row their y axis
 
 
@@ -69,7 +69,8 @@ def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
         for number, (plot, panel) in enumerate(every):
             draw_panel(plot, panel)
             if number % shape[1] == 0 or not picture.shared:
-                plot.set_ylabel(panel.label)
+                linear = panel.scale == "symlog" and plot.get_ylim()[0] < LINEAR["linthresh"]
+                plot.set_ylabel(panel.label + ("\n(linear to 10)" if linear else ""))
             if number >= len(every) - shape[1] or not picture.shared:
                 plot.set_xlabel(panel.x)
         gap = LINE / (0.75 * 72 * picture.inches[1] / shape[0])
@@ -107,7 +108,7 @@ def draw_panel(plot: Any, panel: Panel) -> None:
 
 
 def label_lines(plot: Any, lines: Mapping[str, Graph], gap: float) -> None:
-    """Write names where lines end, `gap` apart (a share of the height), each with its line."""
+    """Write names beside the ends of lines, at least `gap` (a share of the height) apart."""
     plot.autoscale_view()
     to_axes = plot.transData + plot.transAxes.inverted()
     ends: list[tuple[float, float, str]] = []

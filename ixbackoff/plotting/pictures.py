@@ -39,7 +39,7 @@ def plot(
     ['waits-linear.png', 'waits-linear.svg', 'waits-logarithmic.png', 'waits-logarithmic.svg']
 
     Args:
-        schedules: the schedules by their names in the legend; those of
+        schedules: the schedules by their names in the picture; those of
             `ixbackoff.schedules.shortening` may be among them.
         folder: the folder of the files; it is made if it is missing, and files of the same names
             are replaced.
@@ -74,10 +74,10 @@ def plot(
     last = max(run[0][-1] for run in runs.values())
     ratios = [b / a for run in runs.values() for a, b in pairwise(run[0]) if a > 0 and b < HIGHEST]
     heads = {
-        "linear": f"How long the waits get: from {first:.3g} s to {last:.3g} s",
-        "log": f"How fast the waits grow: to at most {max(ratios, default=1):.3g} times the last",
+        "linear": f"In this run the waits grow from {first:.3g} s to {last:.3g} s",
+        "log": f"In this run a wait is at most {max(ratios, default=1):.3g} times the one before",
     }
-    note = f"Seed {seed}; if waits are random, a band: the least to the greatest of {RUNS} runs."
+    note = f"A line: one run, seed {seed}. A band, if waits are random: the range of {RUNS} runs."
     files: list[Path] = []
     for name_of_scale, scale in SCALES.items():
         lines = {

@@ -10,7 +10,7 @@ SAME = {"svg.hashsalt": "ixbackoff", "svg.fonttype": "none", "lines.markersize":
 """Settings by which the same picture is the same file, with text that can be searched."""
 COLORS = ("#00548f", "#d55e00", "#00835e", "#b8508c", "#7a5c00", "#2787ba", "#000000")
 BRIGHT = ("#4d9fdc", "#f07f2a", "#1fb588", "#d98bb8", "#d0a92e", "#9bd6f7", "#e6edf3")
-"""Colors that nearly everybody can distinguish (the hues of Okabe and Ito); on a dark page."""
+"""Colors that nearly everybody can distinguish (Okabe and Ito), on light and on dark pages."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "x")
 SAME_STYLE = """exponential; aloha; 1 layer; requests; Throttle(); Hedge(); bound
@@ -28,7 +28,7 @@ SHADES = "".join(
     for color, bright in zip(COLORS, BRIGHT, strict=True)
     for part in ("fill", "stroke")
 )
-DARK = f"""@media (prefers-color-scheme: dark) {{ text {{ fill: #e6edf3 }}
+DARK = f"""@media (prefers-color-scheme: dark) {{ text, [style^="fill-op"] {{ fill: #e6edf3 }}
    [style*="fill: #ffffff"] {{ fill: #131416 !important }}
    [style*="fill: #e6e6e6"] {{ fill: #2d3237 !important }}
    [style*="stroke: #e6e6e6"], [style*="stroke: #cccccc"] {{ stroke: #4d545c !important }}

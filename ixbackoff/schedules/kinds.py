@@ -108,14 +108,14 @@ class Fibonacci(Series):
     [0.5, 0.5, 1.0, 1.5, 2.5, 4.0]
 
     Raises:
-        ValueError: `base` is not above 0, or not finite.
+        ValueError: `base` is not above 0, not finite, or too large for the last wait.
     """
 
     __slots__ = ("base",)
 
     def __init__(self, base: float = 1.0) -> None:
-        if not 0 < finite(base) * 20_000 < inf:  # the 20th Fibonacci number is 6765
-            raise ValueError(f"Fibonacci({base!r}): give seconds above 0 for the first wait.")
+        if not 0 < finite(base) * 20_000 < inf:  # longest wait: 6765 times base
+            raise ValueError(f"Fibonacci({base!r}): give usable seconds above 0, the first wait.")
         self.base: Final = finite(base)
 
     def seconds(self, k: int) -> float:

@@ -19,7 +19,7 @@ from .fetching import OURS
 PREFIX = ".squirrel-durable-"
 """The prefix of the name of the folder that holds the folders of all runs of one database."""
 SEAL = ".seal"
-LONGEST = 1000  # bytes of a seal, which has fewer
+LONGEST = 1000  # bytes that are read of a seal; a real one is shorter
 RUN = re.compile("[a-z0-9.-]*-[0-9a-f]{12}")
 """The pattern of the id of a run, which is the name of its folder."""
 
@@ -30,7 +30,7 @@ class FileGone(Exception):
 
 def seal(path: str) -> None:
     """Record the state of a fetched file, before the journal records the fetch."""
-    unlink(path + SEAL)  # a link there would redirect the text to another file
+    unlink(path + SEAL)  # of an earlier try, or a planted link: `CREATE` refuses a taken name
     with open(os.open(path + SEAL, CREATE, 0o600), "w") as file:
         file.write(state_of(path))
 

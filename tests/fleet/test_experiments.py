@@ -176,16 +176,17 @@ def test_a_picture_of_one_seed_says_which_and_of_many_has_their_medians() -> Non
     pictures = [
         Picture(
             "Calls",
-            [[Panel("calls", by_second({"full": [calls, 5]}), title=f"calls: {calls > 1}")]],
+            [[Panel("calls", by_second({"full": [calls, 5]}), title=f"back with:\n{names}")]],
         )
-        for calls in (1, 2, 9)
+        for calls, names in ((1, "equal; full"), (2, "full"), (9, "full; none; equal"))
     ]
     assert summary(pictures[:1], (7,), median).headline == "Calls (seed 7)"
     drawn = summary(pictures, (0, 1, 2), median)
     assert drawn.headline == "Calls (median of 3 seeds)"
     [[panel]] = drawn.panels
-    assert panel.title == "calls: it depends on the seed"
-    assert drawn.note == "Bands: from the least to the greatest number of the seeds."
+    assert panel.title == "back with:\nfull; equal in 2 of 3; none in 1 of 3"
+    assert summary([drawn] * 2, (0, 1), median).panels[0][0].title == panel.title
+    assert drawn.note == "Bands: from the least to the greatest value among the seeds."
     assert (panel.lines["full"].y, panel.lines["full"].band) == ([2, 5], [(1, 9), (5, 5)])
 
 

@@ -99,7 +99,7 @@ def seen(way: Way, how: Backoff[Any], script: Script, now: Clock) -> list[Any]:
             value = type(failure), told, getattr(failure, "__notes__", [])
         breaker: Any = how._settings.breaker
         happened.append(
-            (value, script.calls, list(now.waits), breaker.state, breaker._failed.copy())
+            (value, script.calls, list(now.waits), breaker.state, breaker._times.copy())
         )
         now.now += 0.7
     return happened

@@ -54,6 +54,17 @@ def test_what_is_drawn_is_dark_on_a_dark_page(tmp_path: Path) -> None:
     assert [text.count(f"{DARK}</style>") for text in pictures] == [1, 1, 1]
 
 
+@each_picture
+def test_its_bands_are_seen_on_a_dark_page(path: Path) -> None:
+    bands = re.findall(r'style="([^"]*fill-opacity: 0.2)"', path.read_text())
+    bright = [*re.findall(r'\[style\*="(fill: #\w+)"\]', DARK), *re.findall(r'\^="(.+?)"', DARK)]
+    assert [one for one in bands if not one.startswith((*bright, *PLOTTED))] == []
+
+
+PLOTTED = "fill: #1f77b4", "fill: #2ca02c"
+"""The colors of `ixbackoff plot`, which are bright enough on any page."""
+
+
 def darkened(what: str, color: str) -> str:
     """The color on a dark page of what has this color on a light one."""
     changed = re.search(rf'{what}: {color}"\] {{ {what}: (#\w+)', DARK)
@@ -146,6 +157,9 @@ def test_an_axis_that_is_linear_at_its_foot_says_so(tmp_path: Path) -> None:
     assert (low - second) / (low - ten) == pytest.approx(0.2, abs=0.01)
     assert (low - fifth) / (low - ten) == pytest.approx(0.5, abs=0.01)
     assert (low - ten) / (ten - hundred) == pytest.approx(1.5 / 0.9, abs=0.01)
+    assert "(linear to 10)" in places
+    above = panel._replace(lines=by_size([("fixed", 30, 50), ("fixed", 40, 800)]))
+    assert "(linear to 10)" not in written(tmp_path, Picture("More and more", [[above]]))
 
 
 def test_the_name_of_an_outage_is_above_its_panel_and_the_note_below(tmp_path: Path) -> None:

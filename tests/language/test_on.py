@@ -13,6 +13,7 @@ from ixbackoff import (
     Misuse,
     NotReady,
     ServerError,
+    Transient,
     at,
     backoff,
     is_transient,
@@ -126,3 +127,24 @@ def test_a_misuse_does_not_pass_whatever_is_known_of_its_bases() -> None:
 def test_an_exception_of_no_module_is_unknown() -> None:
     homeless = type("Homeless", (Exception,), {"__module__": None})
     assert not is_transient(homeless())
+
+
+class Full(Transient):
+    """A failure of the user's own that may pass."""
+
+
+@pytest.fixture
+def asks_for_a_minute() -> Iterator[None]:
+    known.register(Full, lambda _: known.Verdict(True, retry_after=60))
+    yield
+    del ADDED[Full]
+    forget()
+
+
+@pytest.mark.usefixtures("asks_for_a_minute")
+@pytest.mark.parametrize("on", [None, Full, Transient])
+def test_the_time_of_a_registered_judge_is_waited_for(on: Any) -> None:
+    world = Virtual(Ask.handled_by(answers(Full(), Full(), 1)))
+    options = {} if on is None else {"on": on}
+    assert at(N3).retry(Ask("a"), **options).run(world.interpreter) == 1
+    assert world.now == 120

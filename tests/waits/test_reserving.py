@@ -199,7 +199,11 @@ class TestArguments:
 
     def test_a_run_does_not_take_it(self) -> None:
         untyped: Any = RESERVE
-        with pytest.raises(Misuse, match=r"through=Reserve.* a Reserve to do\(effect\).through"):
+        with pytest.raises(
+            Misuse, match=r"through=Reserve.* only do\(effect\).through takes a Reserve"
+        ):
             at(N0).do(Ask("a")).run(live() | Ask.handled_by(lambda _: 1), through=untyped)
-        with pytest.raises(Misuse, match=r"through=Reserve.* a Reserve to do\(effect\).through"):
+        with pytest.raises(
+            Misuse, match=r"through=Reserve.* only do\(effect\).through takes a Reserve"
+        ):
             backoff(N1, through=untyped)

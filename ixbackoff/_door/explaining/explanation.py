@@ -27,7 +27,7 @@ class Explanation(NamedTuple):
 
 
 def drawing(ladder: Sketch) -> list[str]:
-    """Draw rungs, the highest first; of a long ladder only the rungs with notes.
+    """Draw rungs, the highest first; of a long ladder only ends and rungs with notes.
 
     >>> print(*drawing(Sketch(2, 1, other=2)), sep="\\n")
     N2   *    <- the next program would start here

@@ -130,7 +130,7 @@ def public(name: str, source: Source) -> Iterator[Any]:
         for alias in node.names:
             found: Any = None
             if alias.name == "*" or name == (alias.asname or alias.name):
-                with suppress(ImportError, TypeError):  # an extra is missing, or N21
+                with suppress(ImportError, TypeError):  # an extra is missing, or it is N21
                     wanted = name if alias.name == "*" else alias.name
                     found = getattr(import_module(node.module or ""), wanted, None)
             found = vars(found).get("__init__") if isinstance(found, type) else found

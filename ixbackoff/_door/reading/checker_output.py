@@ -94,7 +94,7 @@ def unwrapped(plain: Sequence[str], begun: int, message: str) -> tuple[str, int,
     """Join a message that mypy may have wrapped over several lines.
 
     Return the message; the number of the line after it, and after the source line if mypy prints
-    that below; and whether the message was wrapped.
+    that below; and whether it is more than one line, the source line counted.
     """
     end, text = begun, message
     while not CODE.fullmatch(text) and end < min(begun + LONGEST, len(plain)):

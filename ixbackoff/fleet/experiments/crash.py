@@ -55,7 +55,7 @@ OUTAGE = 20
 WATCH = 40
 WARM = 5  # seconds until the load is steady
 SHIPPED = "as shipped: the article's program; its first wait is 2.7 times a client's last pause."
-REMEDIED = "three waits, budgets: runs that give up are not shown. breakers: 10, with fixed waits."
+REMEDIED = "three waits, budgets: exponential; failed runs not shown. breakers: 10, fixed waits."
 AT_ONCE = 1e-9  # the time to think before the runs of "as shipped", which think in their first wait
 SHARE = 0.9
 LAST = 0.25
@@ -137,7 +137,7 @@ def recovers(answered: Sequence[float], failed: Sequence[float]) -> bool:
 
 
 class Waiting(NamedTuple):
-    """A way to wait, with a remedy at the clients; those of a process share what is made for it."""
+    """A way to wait, with a remedy; the clients of a process share its budget and its breaker."""
 
     name: str
     program: Program[Any, N0, None, Get | Now | Throw | Delay]
@@ -259,12 +259,12 @@ def row(result: Crash) -> Cells:
 
 
 def picture(results: Sequence[Crash]) -> Picture:
-    """Draw a line for each way to wait; for the remedies, with the waits that they first have."""
+    """Draw a line for each way to wait, or for each remedy with the first of its ways to wait."""
     columns: dict[str, dict[str, list[list[float]]]] = {}
     for backlog, some in grouped(results, attrgetter("backlog")).items():
         seconds = {name(result): result.outcome.seconds for result in reversed(some)}
         back = "; ".join({name(result): 0 for result in some if result.recovers}) or "none"
-        columns[f"accept queue {backlog}, back with: {back}"] = {
+        columns[f"accept queue {backlog}, back with:\n{back}"] = {
             way: [[second.well for second in counts], [second.load for second in counts]]
             for way, counts in reversed(seconds.items())
         }

@@ -115,7 +115,7 @@ def simulated(module: str, args: Namespace, seed: int) -> tuple[list[Cells], Pic
 
 
 def averaged(tables: Sequence[Sequence[Cells]], average: Average) -> list[Cells]:
-    """Return the table with the averages of tables; with counts, where seeds differ in words."""
+    """Average tables cell by cell; count the seeds of truth values and of texts that differ."""
 
     def cell(some: Sequence[Any]) -> object:
         first = some[0]

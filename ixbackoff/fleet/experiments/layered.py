@@ -40,7 +40,7 @@ class Layering(NamedTuple):
     name: str
     layers: int  # the clients are the topmost
     budget: Callable[[], RetryBudget] | None = None  # makes the budget of a layer
-    more: Callable[[float], float] | None = None  # requests/s: those it gets to the most it sends
+    more: Callable[[float], float] | None = None  # from received to most sent requests/s
 
     def runs(self, clients: int) -> float:
         """Return the runs of all clients per second while the bottom is down, in closed form.

@@ -1,9 +1,9 @@
 """Whether a server comes back from an outage if its clients retry: stable, vulnerable, metastable.
 
 The server does 300 requests/s; the rates of arrivals are 10 % below and above the boundary
-300 / (1 + retries), and above its capacity. These are those of "Metastable Failures in Distributed
-Systems" (Bronson and others, HotOS 2021); "Metastable Failures in the Wild" (Huang and others, OSDI
-2022) adds that a vulnerable system survives small outages.
+300 / (1 + retries), and above its capacity. The three states are those of "Metastable Failures in
+Distributed Systems" (Bronson and others, HotOS 2021); "Metastable Failures in the Wild" (Huang and
+others, OSDI 2022) adds that a vulnerable system survives small outages.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def row(result: Load) -> Cells:
 
 
 def picture(results: Sequence[Load]) -> Picture:
-    """Draw the fewest retries: below the boundary, twice above it, and above the capacity."""
+    """Draw the fewest retries; the rate above the boundary has a panel for each of two outages."""
     fewest = min((result.retries for result in results if result.retries), default=0)
     some = [result for result in results if result.retries == fewest]
     short, long = (end(result.outage for result in some) for end in (min, max))

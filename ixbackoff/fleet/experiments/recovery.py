@@ -165,13 +165,11 @@ def seconds(number: float) -> Shown:
     return Shown(None if isnan(number) else number, "{:.2f}" if number < 9.995 else "{:.1f}")
 
 
-FORMULAS = ("T·F^N", "R·T·F^N", "MIN(R·T·F^N, M)")
-
-
 def picture(results: Sequence[Comparison]) -> Picture:
+    formulas = "T·F^N", "R·T·F^N", "MIN(R·T·F^N, M)"
     label, x = "noticed after, in lengths of the outage", "length of the outage, s"
-    panels: list[Panel] = []
-    for title, some in zip(FORMULAS, zip(*results, strict=True), strict=True):
+    panels, capped = list[Panel](), results[0].capped
+    for title, some in zip(formulas, zip(*results, strict=True), strict=True):
         bounds = [("bound", one.outage, one.formula.bound(one.outage)) for one in some]
         lasts = [("last client", one.outage, one.last) for one in some]
         medians = [("median", one.outage, one.median) for one in some]
@@ -180,7 +178,10 @@ def picture(results: Sequence[Comparison]) -> Picture:
             lines[name] = lines[name]._replace(style={**lines[name].style, "linestyle": ""})
         panels.append(Panel(label, lines, x, title, x_scale="log", limits=(0.9, 6)))
     headline = "How late the end of an outage is noticed: a maximum M bounds it"
-    return Picture(headline, [panels], inches=(11.0, 4.5), shared=True)
+    many, (t, f, r, m) = len(capped.noticed) + capped.gave_up, capped.formula
+    note = f"""T: {t:g} s. F: {f:g}. N: 0, 1, 2, ... R: random, from 1 to {r:g}. M: {m:g} s.
+{many:,} clients; without R, 1 (all do the same). Times are from the beginning of the outage."""
+    return Picture(headline, [panels], (11.0, 4.5), note, shared=True)
 
 
 EXPERIMENT = Experiment(recovery, row, picture)

@@ -16,7 +16,7 @@ from .undoing import KINDS, crowded
 IDLE = 0.025  # the share of the usual work below which a try did none: clocks are not exact
 OUTLIERS, NOTHING = 0.01, 1e-4  # the share of works that may have any length, and their density
 FEWEST, FACTOR = 30, log(1.25)  # the tries of a phase, and by how much its work differs at least
-MOST, MANY, PATIENCE = 24, 50_000, 4  # from so many workers or tries on, stop after so many worse
+MOST, MANY, PATIENCE = 24, 50_000, 4  # MOST workers or MANY tries: stop after PATIENCE worse
 NEAR = 10.0  # nats
 LOW = 0.7  # the share of the limit below which a refusal is a failure by chance
 VERSION = 1  # of saved models
@@ -31,7 +31,7 @@ class Candidate(NamedTuple):
     loss: float  # minus the log-likelihood of all ends, in nats
     works: list[float]  # seconds, outside of the slow phases
     phases: list[tuple[float, float, float]]  # begins, ends and factors
-    leak: float  # by how much the work of tries among many is longer: 1 if the queue is undone
+    leak: float  # the work of tries among many others / among few: 1 if the queue is undone
     busy: int  # the tries that found all workers at work
 
 
@@ -39,13 +39,13 @@ class Model(NamedTuple):
     """A fitted service; the times are those of its trace."""
 
     near: list[Candidate]  # within 10 nats, the best first
-    limit: int | None  # the crowd that refuses others
+    limit: int | None  # the number of tries in the service from which on it refuses others
     overhead: float
     fails: float  # the share of tries that fail by chance
     retry_after: float | None
     patience: float | None  # the seconds after which clients leave
-    seen: int  # the greatest crowd
-    blur: float  # the takings and refusals on the wrong side of the limit, for each refusal
+    seen: int  # the most tries in the service at a time
+    blur: float  # tries taken beyond the limit or refused shortly below it, per refusal
     tries: int
     others: int  # the tries that failed in another way than by a refusal or an impatient client
     arrivals: Sequence[float] = ()
@@ -115,7 +115,7 @@ def nearest(
 def candidate(
     taken: Sequence[Try], kind: str, workers: int, left: Mapping[int, float], usual: float
 ) -> Candidate | None:
-    """Undo the queue, and measure how well the works fit; `None` if half of them are idle."""
+    """Undo the queue, and measure how well the works fit; `None` if most tries did no work."""
     undone = zip(taken, *KINDS[kind](taken, workers, left), strict=True)
     rows = [row for index, row in enumerate(undone) if row[1] > IDLE * usual and index not in left]
     idle = len(taken) - len(left) - len(rows)
@@ -128,7 +128,7 @@ def candidate(
     normal = NormalDist(median(core), 1.15 * pstdev(core) or 0.01)
     loss = 2 * len(pieces) * log(len(rows)) - idle * log(NOTHING)
     for (_, work, rate), x in zip(rows, centred, strict=True):
-        density = normal.pdf(x) * rate * usual / work  # of the end
+        density = normal.pdf(x) * rate * usual / work  # of the time of the end
         loss -= log((1 - OUTLIERS) * density + NOTHING)
     base = max(pieces, key=lambda piece: piece[1] - piece[0])[2]
     phases = [
@@ -145,7 +145,7 @@ def candidate(
 
 
 def cut(logs: Sequence[float]) -> list[tuple[int, int, float]]:
-    """Cut a series where its mean changes; return first and last indices, and means.
+    """Cut a series where its mean changes; return begins, ends and means of the pieces.
 
     The cuts have the least squares of the differences from the means, with a price for each cut.
     """

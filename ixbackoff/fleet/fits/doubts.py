@@ -1,4 +1,4 @@
-"""What speaks against a fit: a model with a doubt is not saved."""
+"""What speaks against a fit: without `--even-so`, a model with a doubt is not saved."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .recorded_tries import Try
 
 FEW, BUSY = 500, 50
 PARTS = 100  # of the trace's time, for its load
-OFF = {"goodput/s": 0.15, "p50, s": 0.3, "p99, s": 0.3}  # from the middle of a band
-FOLLOWS = 0.7  # the correlation of phases with the load from which on they follow it
+OFF = {"goodput/s": 0.15, "p50, s": 0.3, "p99, s": 0.3}  # tolerated distance to a band's middle
+FOLLOWS = 0.7  # the least correlation of phases with the load for which they follow it
 
 
 def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
@@ -26,7 +26,7 @@ def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
     names = ", ".join(f"{one.kind} {one.workers}" for one in model.near)
     follows = abs(loaded(best.phases, arrivals)) > FOLLOWS
     said = {
-        f"{alone / tries:.0%} of the clients' tries have no run, or no try before them: sampled "
+        f"{alone / tries:.0%} of the clients' tries lack their run or the try before them: sampled "
         "spans cannot be fitted; keep all of a short stretch.": alone > 0.01 * tries,
         f"Too little: {tries} tries, of which {best.busy} came when all workers were at work; give "
         f"{FEW} and {BUSY} or more.": tries < FEW or best.busy < BUSY,
@@ -36,12 +36,12 @@ def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
         f"Tries among many take {best.leak:.2f} times the work of others: no queue of the family "
         "explains it.": not 0.85 <= best.leak <= 1.15,
         f"Equally likely: {names}; simulations show the band of all.": len(model.near) > 1,
-        "No queue explains the tries best: none of them waited for another.": best.kind == "none",
-        "No try was refused: the limit of the queue is not known; what-ifs up to "
-        f"{model.seen} at once only.": model.limit is None,
+        "There is no queue to fit: no try seems to have waited.": best.kind == "none",
+        "No try was refused: the limit of the queue is not known; simulations hold "
+        f"for at most {model.seen} tries at a time.": model.limit is None,
         f"{model.others / tries:.0%} of the tries failed in another way, for which there is no "
         "model.": model.others > 0.05 * tries,
-        "Slow when busy: no phase, but a queue that is not understood.": follows,
+        "Slow when busy: the phases follow the load, as if a queue were not understood.": follows,
     }
     return [sentence for sentence, holds in said.items() if holds]
 
@@ -61,7 +61,7 @@ def loaded(phases: Sequence[tuple[float, float, float]], arrivals: Sequence[floa
 def own_trace(
     part: str, tries: Sequence[Try], outcomes: Sequence[Outcome], begin: int, end: int
 ) -> tuple[str, list[str]]:
-    """Return the bands of a part of the trace beside what happened, and what is out of them."""
+    """Return the bands of a part of the trace beside what happened, and the doubts about them."""
     well = [one.seconds for one in tries if one.failure is None and begin <= one.ended < end]
     p50, p99 = (quantile(well or [nan], at) for at in (0.5, 0.99))
     real = ("goodput/s", len(well) / (end - begin)), ("p50, s", p50), ("p99, s", p99)

@@ -49,7 +49,7 @@ class Recorded(NamedTuple):
 
 
 Span: TypeAlias = tuple[Try, dict[str, Any]]
-"""A span as a try whose run is the span itself; and its fields and attributes."""
+"""A span as a try, whose run is the span's id; and the span's fields and attributes."""
 
 
 def recorded(paths: Sequence[Path], form: str | None = None, peer: str | None = None) -> Recorded:
@@ -119,7 +119,7 @@ def add_spans(
 ) -> int:
     """Add the tries of client spans, and their runs; return the number of tries that are alone.
 
-    Spans of an HTTP client inside a command of ours take the place of the command's span.
+    The tries are the spans of HTTP clients if there are any, else those of our commands.
     """
     parents = {one.run: has.get("parentSpanId") or one.run for one, has in spans}
     http = [span for span in spans if HTTP in span[1] and span[1]["kind"] in CLIENTS]

@@ -2,7 +2,7 @@
 
 An undoing takes tries, a number of workers, and the seconds of work of the tries that their clients
 left, by index: the service completes them, and nobody sees their ends. It returns the work of each
-try, and by how much that grows with each second of the try's end.
+try, and by how much this work grows if the try ends a second later.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def crowded(tries: Sequence[Try], refused: Sequence[str]) -> list[Try]:
 def in_order(tries: Sequence[Try], workers: int, left: Mapping[int, float]) -> Undone:
     """Undo a queue whose workers take one try at a time, in the order in which the tries came.
 
-    A try begins when a worker is free. With too few workers some end before, so they did no work.
+    A try begins when a worker is free. With too few workers some end before they begin.
     """
     works, free = list[float](), [0.0] * workers
     for index, one in enumerate(tries):
@@ -42,7 +42,7 @@ def in_order(tries: Sequence[Try], workers: int, left: Mapping[int, float]) -> U
 
 
 def shared_evenly(tries: Sequence[Try], cores: int, _: Mapping[int, float]) -> Undone:
-    """Undo cores that all tries share: of n, each gets min(1, cores / n) of a second in one."""
+    """Undo cores that all tries share: each of n progresses at the speed min(1, cores / n)."""
     works, rates, since = ([0.0] * len(tries) for _ in range(3))
     ends = [(one.ended, -1, index) for index, one in enumerate(tries)]
     begins = [(one.begun, 1, index) for index, one in enumerate(tries)]

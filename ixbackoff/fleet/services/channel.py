@@ -62,7 +62,7 @@ class _Channel(Serving):
         self.model = model
         self.events = events
         self.begun = 0  # transmissions and outages so far
-        self.alone: dict[Request, int] = {}  # the value of `begun` at a start in an idle channel
+        self.alone: dict[Request, int] = {}  # those that began in an idle channel, and `begun` then
         self.sending = 0
         self.stopped = False
 

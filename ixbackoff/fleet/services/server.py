@@ -112,7 +112,7 @@ class _SlowingServer(Serving):
         self.stopped_at: float | None = None
         self.queue: deque[Request] = deque()
         self.outside: deque[Request] = deque()  # the requests that dial in vain, oldest first
-        self.waiting: deque[Request] = deque()  # after an outage: for the next dials, oldest first
+        self.waiting: deque[Request] = deque()  # after an outage, until somebody dials
         self.alarm = inf  # the time of the next check of the sleepers
 
     def ask(self, request: Request) -> None:
@@ -303,9 +303,9 @@ class Sleepers(Generic[T]):
 class OverflowingSleepers(Sleepers[T]):
     """Sleepers whose delay can overflow: while it is negative, a request ends at its next tick.
 
-    After one request has ended, the delay is long again: so each request that arrives ends one.
-    The ticks of real requests drift apart, so that any request may have the next tick. Here a
-    random request ends, and immediately: with thousands of requests, ticks are microseconds apart.
+    After one request has ended, the delay is long again, until another one arrives. The ticks of
+    real requests drift apart, so that any request may have the next tick. Here a random request
+    ends, and immediately: with thousands of requests, ticks are microseconds apart.
     """
 
     __slots__ = ("_all", "_chance")
