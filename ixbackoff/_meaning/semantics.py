@@ -364,30 +364,20 @@ WELL: Meanings = {
     StartStep: start,
     ThenStep: then,
     OrElseStep: None,
+    **dict.fromkeys((OrBindStep, BackoffStep, SkipStep, AtStep, EndStep), passed_over),
     BindStep: bind,
-    OrBindStep: passed_over,
-    BackoffStep: passed_over,
     WaitStep: wait,
-    SkipStep: passed_over,
-    AtStep: passed_over,
     RetryStep: retry,
     RetryWithStep: retry,
     ResumeStep: resume,
-    EndStep: passed_over,
 }
 FAILED: Meanings = {
     **dict.fromkeys((DoStep, StartStep, ThenStep, MapStep)),
+    **dict.fromkeys((BindStep, WaitStep, SkipStep, AtStep, EndStep), passed_over),
+    **dict.fromkeys((RetryStep, RetryWithStep, ResumeStep), passed_over),
     OrElseStep: or_else,
-    BindStep: passed_over,
     OrBindStep: or_bind,
     BackoffStep: backoff,
-    WaitStep: passed_over,
-    SkipStep: passed_over,
-    AtStep: passed_over,
-    RetryStep: passed_over,
-    RetryWithStep: passed_over,
-    ResumeStep: passed_over,
-    EndStep: passed_over,
 }
 
 

@@ -58,6 +58,7 @@ class WorkflowHandle(Generic[A]):
         Raises:
             Exception: the last failure of the run.
             Stopped: the run was cancelled.
+            RuntimeError: the run was abandoned: each worker that had it has died.
             LookupError: the run was forgotten.
             Misuse: the engine was closed before the run ended, or this is the handler of a command.
         """

@@ -6,6 +6,7 @@ import json
 import sys
 from functools import partial
 from math import ceil
+from os import W_OK, access
 from pathlib import Path
 from statistics import fmean
 
@@ -33,13 +34,13 @@ FLAGS = (
 )
 
 
-def text_of(model: Model) -> str:
+def shown(model: Model) -> list[str]:
     best, works = model.near[0], model.near[0].works
     kind = NAMES[best.kind].format(best.workers, "s" * (best.workers > 1))
     others = len(model.near) - 1 or "no"
     limit = f"refuses from {model.limit} at once" if model.limit else "no refusal"
     capacity = f"; capacity {best.workers / fmean(works):.1f}/s" if best.workers else ""
-    lines = [
+    return [
         f"service    {kind}, {limit} ({model.tries} tries; {others} other within 10 nats)",
         f"work       {fmean(works):.3f} s in the mean, {quantile(works, 0.99):.2f} s at the 99th "
         f"percentile{capacity}",
@@ -47,7 +48,6 @@ def text_of(model: Model) -> str:
         f"failures   {model.fails:.1%} by chance",
         f"sight      {model.blur:.0%} of the refusals on the wrong side of the limit",
     ]
-    return "\n".join(lines)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -60,7 +60,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--format", choices=("events", "otlp"), help="default: by the line")
     add_flags(parser, [*FLAGS, *seed_flags(SEEDS, "the number of simulations of the trace")])
     args = parser.parse_args(arguments)
+    save: Path | None = args.save
     try:
+        odd = save and (save in args.traces or save.exists() != save.is_file())  # or /dev/null
+        if save and (odd or not access(save.parent, W_OK)):
+            raise ValueError(f"{save} cannot be written: give another file with --save.")
         tries, arrivals, alone = recorded(args.traces, args.format, args.peer)
         split, end = (ceil(tries[-1].begun * part) for part in (1 - args.hold, 1))
         if not 0 < split < end:
@@ -70,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return WRONG
-    print(text_of(model))
+    print(*shown(model), sep="\n")
     said = doubts(model, alone, [time for time in arrivals if time < split])
     sample = sampled(partial(replayed, model, [one.begun for one in tries], end), args)
     for part, first, last in (("fitted", 0, split), ("held back", split, end)):
@@ -78,6 +82,13 @@ def main(arguments: list[str] | None = None) -> int:
         print(text)
         said += off
     print(*(f"doubt      {sentence}\n" for sentence in said), sep="", end="")
-    if args.save and (args.even_so or not said):
-        args.save.write_text(json.dumps(model._replace(arrivals=arrivals, doubts=said)._asdict()))
+    if save and (args.even_so or not said):
+        written = save.with_name(f"{save.name}.part")  # so that an earlier model stays until then
+        try:
+            written.write_text(json.dumps(model._replace(arrivals=arrivals, doubts=said)._asdict()))
+            written.replace(save)
+        except OSError as error:
+            written.unlink(missing_ok=True)
+            print(f"{save} cannot be written: {error.strerror}.", file=sys.stderr)
+            return WRONG
     return FAILED if said else 0

@@ -85,6 +85,7 @@ def test_in_threads_each_request_is_answered(
         assert client.get(f"{url}/0").content == body
         answers = [*pool.map(client.get, [url + path for path in PATHS[1:]])]
         assert [answer.content == body for answer in answers] == [True] * 7
+    assert len(app.connections) <= 2
     assert app.versions == {"2"}
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import resource
+from collections.abc import AsyncIterator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -66,6 +67,24 @@ def test_a_trace_of_a_second_has_no_part_to_hold_back(here: Path, capsys: Any) -
     assert "within 1 s: give a longer trace" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("path", ["nowhere/books.json", ".", "/dev/null", "nothing.jsonl"])
+def test_a_file_that_cannot_be_written_is_told_first(here: Path, path: str, capsys: Any) -> None:
+    assert main(["nothing.jsonl", "--save", path]) == 2
+    assert [*here.iterdir()] == [here / "fitpages.py"]
+    assert capsys.readouterr().err == f"{path} cannot be written: give another file with --save.\n"
+
+
+@contextmanager
+def limited_files(size: int) -> Generator[None]:
+    """Let no file of this process grow over `size` bytes in this block."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 @pytest.mark.slow
 def test_a_model_is_saved_and_foretells_the_trace_and_other_loads(here: Path, capsys: Any) -> None:
     tries = tries_of(Truth())
@@ -77,6 +96,11 @@ def test_a_model_is_saved_and_foretells_the_trace_and_other_loads(here: Path, ca
     assert "held back  goodput/s" in out
     model = saved_model("books.json")
     assert model.doubts == []
+    with limited_files(1000):
+        assert main([file, "--save", "books.json", "--jobs", "1"]) == 2
+    assert "books.json cannot be written: File too large" in capsys.readouterr().err
+    assert saved_model("books.json") == model
+    assert not [*here.glob("*.part")]
     assert model.arrivals == pytest.approx(recorded([Path(file)]).arrivals)
 
     again = foretold(capsys, "books.json", "--replay")

@@ -147,6 +147,12 @@ def test_tries_without_a_run_or_a_try_before_them_are_alone(tmp_path: Path) -> N
     assert recorded([written(tmp_path / "lines", lines)]).alone == len(TRIES)
 
 
+def test_spans_that_are_parents_of_each_other_are_read_to_the_end(tmp_path: Path) -> None:
+    count = {"attributes": [{"key": "ixbackoff.resend_count", "value": {"intValue": "0"}}]}
+    pair = [{**span(own, parent, 1.0, 2.0), **count} for own, parent in ("ab", "ba")]
+    assert len(recorded([written(tmp_path / "spans", [otlp(pair)])]).tries) == 2
+
+
 def test_lines_in_any_order_and_twice_are_the_same_trace(tmp_path: Path) -> None:
     lines = events(TRIES)
     first = written(tmp_path / "first", lines[: len(lines) // 2])

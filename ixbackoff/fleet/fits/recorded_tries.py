@@ -130,8 +130,9 @@ def add_spans(
     alone = sum(count > 0 and (run, count - 1) not in counts for run, count in counts)
     ours = {one.run for one, _ in commands}
     for one, has in http or commands:
-        run = parents[one.run]
-        while run in ours and parents[run] != run:
+        run, passed = parents[one.run], {one.run}
+        while run in ours and run not in passed:
+            passed.add(run)
             run = parents[run]
         alone += run not in parents
         if peer in {None, has.get("server.address"), has.get("network.peer.address")}:
