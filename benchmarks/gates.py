@@ -15,9 +15,9 @@ from statistics import fmean
 
 from ixbackoff import CircuitBreaker, Limiter, RetryBudget, Throttle
 from ixbackoff.fleet import Outcome, Service, each_seed
-from ixbackoff.fleet.drawing import Graph, Panel, Picture, by_second, by_size, draw
-from ixbackoff.fleet.experiments.experiment import aligned
 
+from .drawing import Graph, Panel, Picture, by_second, by_size, draw
+from .experiments.experiment import aligned
 from .gated_models import (
     Book,
     Bucket,

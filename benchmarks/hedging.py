@@ -23,7 +23,8 @@ from ixbackoff._meaning.steps import DoStep
 from ixbackoff._words.vocabulary import Together
 from ixbackoff._writing.attempts import extended
 from ixbackoff.fleet import Events, Request, Service, Serving, simulate
-from ixbackoff.fleet.drawing import Graph, Panel, Picture, by_size, draw
+
+from .drawing import Graph, Panel, Picture, by_size, draw
 
 SECONDS, WITHOUT = 12.0, 4.0  # of a simulation, and those at its beginning that are not measured
 LIMIT = 2.0

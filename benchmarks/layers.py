@@ -24,9 +24,9 @@ import httpx
 from ixbackoff import N3, DeadlineExceeded, backoff
 from ixbackoff._limits.served_requests import beginning
 from ixbackoff._words.try_header import Trying
-from ixbackoff.fleet.drawing import Graph, Panel, Picture, by_second, draw
 from tests.support.servers.ports import free_port
 
+from .drawing import Graph, Panel, Picture, by_second, draw
 from .measuring import Target, interleaved
 from .service_layers import DATABASE, GATEWAY, SERVICE, USER, WAYS, Settings, asking
 

@@ -87,7 +87,7 @@ class Flag(NamedTuple):
     """A flag of a command."""
 
     name: str  # without the dashes
-    default: float | str | Path | tuple[float, ...] | None  # a tuple if it may be repeated
+    default: float | str | Path | None
     read: Callable[[str], object]  # `bool` for a flag without a value
     help: str
     unit: str = "NUMBER"  # the name of the value in the help
@@ -101,9 +101,6 @@ def add_flags(parser: ArgumentParser, flags: Iterable[Flag]) -> None:
         text = flag.help if default is None else f"{flag.help} (default: %(default)s)"
         if flag.read is bool:
             how, text = {"action": "store_true"}, flag.help
-        elif isinstance(default, tuple):
-            how |= {"action": "append", "default": None}
-            text = f"{flag.help}; can be repeated (default: {', '.join(map(str, default))})"
         parser.add_argument(f"--{flag.name}", **how, required=flag.required, help=text)
 
 

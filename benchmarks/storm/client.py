@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from ixbackoff import Delay, Now, ServerError
 from ixbackoff._argument_parser import INTERRUPTED, Parser
-from ixbackoff.fleet.experiments.crash import Get, PostShipped, asking, backoffs
 from ixbackoff.schedules import Schedule
 
+from ..experiments.crash import Get, PostShipped, asking, backoffs
 from .descriptors import connections
 from .dials import Dials
 from .flags import PATH, STATUS, add_client, add_duration, add_host, add_port, checked_host

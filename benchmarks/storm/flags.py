@@ -7,8 +7,8 @@ from ipaddress import ip_address
 
 from ixbackoff._argument_parser import Parser, number, whole
 from ixbackoff.fleet import SlowingServer
-from ixbackoff.fleet.experiments.crash import CLIENTS, LINGERING, THINK, TIMEOUT, WAIT, backoffs
 
+from ..experiments.crash import CLIENTS, LINGERING, THINK, TIMEOUT, WAIT, backoffs
 from .durations import duration
 
 HOST = "127.0.0.1"

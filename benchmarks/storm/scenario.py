@@ -11,9 +11,9 @@ from math import ceil
 from typing import NamedTuple
 
 from ixbackoff._argument_parser import FAILED, INTERRUPTED, Parser, whole
-from ixbackoff.fleet.experiments.crash import OUTAGE, STEADY, WARM, WATCH, recovers
 from ixbackoff.fleet.samples import quantile
 
+from ..experiments.crash import OUTAGE, STEADY, WARM, WATCH, recovers
 from .client import Clients, Counts, checked_clients
 from .durations import duration
 from .flags import DAY, HOST, STATUS, add_client, add_port, add_server

@@ -55,7 +55,8 @@ def main(words: list[str]) -> int:
     except NotChecked as error:
         print(error, file=sys.stderr)
         return WRONG
-    files = [] if from_input else [file for file in files_of(rest) if mentions_ixbackoff(file)]
+    files = [] if from_input else [*files_of(rest)]
+    files = files if any(mentions_ixbackoff(file) for file, _ in files) else []
     if form in UNCHANGED and b"error" not in printed.lower() and not files:
         write(printed)
         return status
@@ -64,15 +65,16 @@ def main(words: list[str]) -> int:
     return int(errors) if from_input else status or int(own)
 
 
-def files_of(words: list[str]) -> Iterator[Path]:
+def files_of(words: list[str]) -> Iterator[tuple[Path, Path]]:
+    """Yield each Python file, with the folder where the names of its modules begin."""
     for path in map(Path, words):
         if path.suffix == ".py" and path.is_file():
-            yield path
+            yield path, path.parent
         elif path.is_dir():
             for file in sorted(path.rglob("*.py")):
                 inner = file.relative_to(path).parts
                 if not any(part.startswith(".") or part in SKIPPED for part in inner):
-                    yield file
+                    yield file, path
 
 
 def mentions_ixbackoff(file: Path) -> bool:
@@ -82,11 +84,16 @@ def mentions_ixbackoff(file: Path) -> bool:
         return False
 
 
-def explained(printed: bytes, form: str, files: Sequence[Path] = ()) -> tuple[bytes, bool, bool]:
+def explained(
+    printed: bytes, form: str, files: Sequence[tuple[Path, Path]] = ()
+) -> tuple[bytes, bool, bool]:
     """Explain a checker's output, `printed`, and mistakes in `files` that it does not report.
 
-    Return the text, whether it contains errors, and whether it contains unreported mistakes.
+    Each file has the folder where the names of its modules begin. Return the text, whether it
+    contains errors, and whether it contains unreported ones.
     """
+    from .audit.layer_report import nested
+    from .audit.stacks import walked
     from .explaining.findings import findings, sources
     from .explaining.unreported import unchecked
     from .formats import FORMATS  # not at the top: a project without errors does not need it
@@ -98,13 +105,19 @@ def explained(printed: bytes, form: str, files: Sequence[Path] = ()) -> tuple[by
     known = {place(piece.error) for piece in pieces if not isinstance(piece, str | Error)}
     own = [
         finding
-        for file in files
+        for file, _ in files
         for finding in unchecked(Source(file))
         if known.isdisjoint(near(place(finding.error)))
     ]
+    if files:
+        own += nested(walked(files).all(mentions_ixbackoff))
     pieces += own
     text = "".join(FORMATS[form](pieces)).encode(errors="surrogateescape")
-    return text, any(not isinstance(piece, str) for piece in pieces), bool(own)
+    return (
+        text,
+        any(not isinstance(piece, str) for piece in pieces),
+        any(finding.explanation.severity == "error" for finding in own),
+    )
 
 
 def place(error: Error) -> tuple[Path, int]:

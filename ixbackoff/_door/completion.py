@@ -49,7 +49,6 @@ def subparser(module: str) -> ArgumentParser:
     except ImportError:
         return ArgumentParser()
     names: dict[str, object] = getattr(imported, "COMMANDS", {})
-    names = names | getattr(imported, "EXPERIMENTS", {})
     if not names:
         return completed(parser_of(imported.main))
     parser = ArgumentParser()

@@ -22,7 +22,7 @@ def head(finding: Finding) -> str:
     """Write the place of an error as its checker does."""
     error = finding.error
     column = f":{error.column}" if error.column else ""
-    return f"{error.file}:{error.line}{column}: error:"
+    return f"{error.file}:{error.line}{column}: {finding.explanation.severity}:"
 
 
 def for_people(
@@ -63,7 +63,7 @@ def as_json(pieces: Iterable[Piece]) -> Iterator[str]:
             "file": error.file,
             "line": error.line,
             "column": column(error, finding),
-            "severity": "error",
+            "severity": severity(finding),
             "message": error.message,
             "code": error.code or None,
             "explanation": None,
@@ -90,7 +90,7 @@ def github(pieces: Iterable[Piece]) -> Iterator[str]:
             "title": f"ixbackoff: {title}" if finding else title,
         }
         places = ",".join(f"{name}={field(text)}" for name, text in fields.items() if text)
-        yield f"::error {places}::{data(text_of(error, finding))}\n"
+        yield f"::{severity(finding)} {places}::{data(text_of(error, finding))}\n"
 
 
 def data(text: str) -> str:
@@ -118,12 +118,12 @@ def sarif(pieces: Iterable[Piece]) -> Iterator[str]:
         results.append(
             {
                 "ruleId": name,
-                "level": "error",
+                "level": severity(finding),
                 "message": {"text": text_of(error, finding)},
                 "locations": [{"physicalLocation": place}],
             }
         )
-    driver = {"name": "ixbackoff check", "rules": list(rules.values())}
+    driver = {"name": "ixbackoff", "rules": list(rules.values())}
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     yield json.dumps({"$schema": SITE, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
@@ -162,6 +162,10 @@ def text_of(error: Error, finding: Finding | None) -> str:
     if finding is None:
         return error.message
     return f"{finding.explanation.sentence} {finding.explanation.fix}"
+
+
+def severity(finding: Finding | None) -> str:
+    return finding.explanation.severity if finding else "error"
 
 
 def column(error: Error, finding: Finding | None) -> int | None:

@@ -8,17 +8,13 @@ from .outcomes import Outcome, Second
 from .samples import Sample
 from .seeds import each_seed
 from .services.channel import Channel
-from .services.disk import Disk
 from .services.layer import Layer, Metered
 from .services.processor_sharing import ProcessorSharing
 from .services.queue import BoundedQueue
 from .services.replies import Answering
-from .services.row import Row
-from .services.scheduler import Scheduler
 from .services.server import SlowingServer
 from .services.service import Request, Served, Service, Serving, instantly
 from .services.shared_resource import Sharing
-from .services.single import SingleThreaded
 from .services.work import ExponentialWork, LogNormalWork
 from .simulation import simulate, simulate_many
 
@@ -44,14 +40,10 @@ __all__ = [
     "LogNormalWork",
     "SlowingServer",
     "Channel",
-    "Row",
-    "Disk",
-    "SingleThreaded",
-    "Scheduler",
     "Layer",
     "Metered",
     "Answering",
 ]
 
 explain_arguments(globals(), ("simulate", "simulate_many", "each_seed", "BoundedQueue", "Layer"))
-explain_arguments(globals(), ("SlowingServer", "SingleThreaded", "Scheduler", "instantly"))
+explain_arguments(globals(), ("SlowingServer", "instantly"))

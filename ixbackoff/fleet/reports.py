@@ -37,10 +37,9 @@ class Report:
     """
 
     def __init__(self, outcome: Outcome, stopped: Outage) -> None:
-        self.outcome, self.stopped = outcome, stopped
+        self.outcome = outcome
         begin, end = int(stopped.start), stopped.start + stopped.length
         asked = [second.asked for second in outcome.seconds]
-        self.well = [second.well for second in outcome.seconds]
         self.before = outcome.rate(lambda second: second.well, begin // 2, begin)
         self.after = outcome.rate(lambda second: second.well, int(end), len(outcome.seconds))
         self.asked = outcome.rate(lambda second: second.asked, begin // 2, begin)

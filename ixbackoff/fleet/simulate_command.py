@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
@@ -12,7 +12,6 @@ from math import ceil, inf, nan
 from operator import itemgetter
 from random import Random
 from shutil import get_terminal_size
-from statistics import median
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -35,9 +34,10 @@ from .._limits.budgets import RetryBudget
 from .._meaning.chains import Ladder, program_of
 from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
 from .._words.reasons import NOTE
+from ..plotting.panels import Graph, Panel, Picture, draw
 from ..plotting.plot_command import pictured
+from ..plotting.styles import line_style
 from .arrivals import Arrivals
-from .drawing import Panel, Picture, by_second, draw, summary
 from .fits.foretelling import BAND, FittedService, numbers_between, saved_model
 from .lost_capacity import Outage
 from .outcomes import Outcome, Second
@@ -313,7 +313,15 @@ def quantiles(outcome: Outcome, at: float) -> list[float]:
     return [quantile([*islice(left, second.well)] or [nan], at) for second in outcome.seconds]
 
 
-def picture(outcome: Outcome, stopped: Outage) -> Picture:
+def graphs(lines: Mapping[str, Sequence[float]], first: int = 0) -> dict[str, Graph]:
+    """Return lines with a value at the end of each second, in styles from the number `first` on."""
+    return {
+        name: Graph(range(1, len(line) + 1), line, line_style(number, len(line)))
+        for number, (name, line) in enumerate(lines.items(), first)
+    }
+
+
+def picture(outcome: Outcome, stopped: Outage, seed: int) -> Picture:
     seconds, gray = outcome.seconds, ("the service is stopped", stopped.span)
     rates = {
         "requests": [second.asked for second in seconds],
@@ -325,11 +333,11 @@ def picture(outcome: Outcome, stopped: Outage) -> Picture:
     well = outcome.total(lambda second: second.well)
     gave_up = outcome.total(lambda second: second.gave_up)
     return Picture(
-        f"{well:,} runs ended well, {gave_up:,} gave up",
+        f"{well:,} runs ended well, {gave_up:,} gave up (seed {seed})",
         [
-            [Panel("per second", by_second(rates), outage=gray)],
-            [Panel("requests in the service", by_second(loads, (3,)), outage=gray)],
-            [Panel("latency of runs, s", by_second(latencies, (4, 5)), outage=gray)],
+            [Panel("per second", graphs(rates), outage=gray)],
+            [Panel("requests in the service", graphs(loads, 3), outage=gray)],
+            [Panel("latency of runs, s", graphs(latencies, 4), outage=gray)],
         ],
         inches=(9.0, 7.0),
         shared=True,
@@ -382,6 +390,6 @@ def main(arguments: list[str] | None = None) -> int:
     print(text)
     status = 0
     if outcome is not None:
-        drawn = summary([picture(outcome, args.outage)], (args.seed,), median)
+        drawn = picture(outcome, args.outage, args.seed)
         status = pictured(partial(draw, drawn, "simulation"), args.picture)
     return status or (0 if recovers else FAILED)

@@ -13,15 +13,6 @@ BRIGHT = ("#4d9fdc", "#f07f2a", "#1fb588", "#d98bb8", "#d0a92e", "#9bd6f7", "#e6
 """Colors that nearly everybody can distinguish (Okabe and Ito), on light and on dark pages."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "x")
-SAME_STYLE = """exponential; aloha; 1 layer; requests; Throttle(); Hedge(); bound
-fixed; 2 layers; Throttle(1.5); last client
-ethernet; budgets; budget, grpc; RetryBudget(10); 1 layer, grpc; answered in time; median
-as shipped; three waits; decorrelated; 4 layers, finagle; breaker, open 10 s
-breakers; breaker, open 2 s; breaker, 20 in 2 s; equal
-full; 100 breakers, open 2 s
-none; bare; ladders alone; no hedge; 4 layers; capacity"""
-STYLES = {one: k for k, row in enumerate(SAME_STYLE.split("\n")) for one in row.split("; ")}
-"""The numbers of styles, by the names of lines: a line looks the same in all pictures."""
 MARKS = 12  # markers on a line that has a point each second
 SHADES = "".join(
     f'   [style*="{part}: {color}"] {{ {part}: {bright} !important }}\n'

@@ -35,11 +35,6 @@ WRONG = [
         "wrong-arguments",
         4,
     ),
-    (
-        "@backoff(N3)\ndef f(): ...\n@backoff(FOREVER)\ndef g():\n    return [f()]",
-        "retry-in-a-retry",
-        7,
-    ),
 ]
 RIGHT = [
     "@attempt\ndef f():\n    return (yield from page)",
@@ -53,10 +48,6 @@ RIGHT = [
     "async def f(): ...\nbackoff(N3).program_async(f)",
     "def f(): ...\nbackoff(N3).program(f)",
     "async def f(): ...\nother.program(f)",
-    "@backoff(N3)\ndef f(): ...\n@backoff(N0, within=2)\ndef g():\n    f()",
-    "@backoff(N3)\ndef f(): ...\n@backoff(N3, nested='once')\ndef g():\n    f()",
-    "@backoff(N3)\ndef f(): ...\ndef g():\n    f()",
-    "@backoff(N3)\ndef f(): ...\n@backoff(N3)\ndef g():\n    return lambda: f()",
     "def r(a: float | None) -> bool: ...\n@backoff(N3, until=r)\ndef f() -> int | None: ...",
     "def r(a: object) -> bool: ...\n@backoff(N3, until=r)\ndef f() -> int: ...",
     "def r(a: Job) -> bool: ...\n@backoff(N3, until=r)\ndef f() -> str: ...",

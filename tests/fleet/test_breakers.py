@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,8 +35,6 @@ from ixbackoff.fleet import (
 )
 from ixbackoff.fleet.fleet_command import main as fleet
 from ixbackoff.schedules import Constant, Exponential
-
-PAGE = Path(__file__).parent.parent.parent / "docs" / "breakers.md"
 
 
 class Ask(Command[None]):
@@ -173,25 +169,6 @@ def test_a_function_that_makes_something_else_is_refused() -> None:
     wrong: Any = int
     with pytest.raises(Misuse, match="breaker=0 is not a circuit breaker: give a CircuitBreaker"):
         simulate(ASKING, QUEUE.serves(Ask), clients=1, seconds=1, breaker=wrong)
-
-
-class TestTheExperiment:
-    """`ixbackoff fleet breakers`."""
-
-    @pytest.mark.slow
-    def test_the_page_has_what_is_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert fleet(["breakers"]) == 0
-        [block] = re.findall(
-            r"^```text printed by the first\n(.*?)^```$", PAGE.read_text(), re.M | re.S
-        )
-        assert capsys.readouterr().out == block
-
-    @pytest.mark.slow
-    def test_it_is_drawn(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        words = "breakers --clients 50 --processes 2 --outage 12 --watch 10 --picture"
-        assert fleet([*words.split(), str(tmp_path)]) == 0
-        assert sorted(file.name for file in tmp_path.iterdir()) == ["breakers.png", "breakers.svg"]
-        assert len(capsys.readouterr().out.splitlines()) >= 7
 
 
 class TestTheCommandLine:

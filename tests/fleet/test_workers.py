@@ -21,7 +21,11 @@ PROGRAM = """
 from ixbackoff import FOREVER, Download, at
 patient = at(FOREVER).retry(Download("http://localhost/a", "a"))
 """
-WORDS = ["simulate", "mine:patient", "--seconds", "1000000", "--seeds", "4", "--jobs", "2"]
+SEEDS = ["--seeds", "4", "--jobs", "2"]
+COMMANDS = [
+    ["ixbackoff", "fleet", "simulate", "mine:patient", "--seconds", "1000000", *SEEDS],
+    ["benchmarks.experiments", "crash", "--outage", "50000", *SEEDS],
+]
 PATIENCE = 60.0
 
 
@@ -39,12 +43,14 @@ def children(process: int) -> list[int]:
     return [number for number in numbers if parent(number) == process]
 
 
-@pytest.fixture
-def running(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], list[int]]]:
+@pytest.fixture(params=COMMANDS, ids=lambda words: words[0])
+def running(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[tuple[subprocess.Popen[bytes], list[int]]]:
     """A long simulation, and its two workers, which are at work."""
     (tmp_path / "mine.py").write_text(PROGRAM)
     process = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", "ixbackoff", "fleet", *WORDS],
+        [sys.executable, "-m", *request.param],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,

@@ -94,7 +94,7 @@ def mypy(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir=cache", "."],
         cwd=folder,
-        env=os.environ | {"MYPYPATH": str(DOCS)},
+        env=os.environ | {"MYPYPATH": f"{DOCS}{os.pathsep}{ROOT}"},
         capture_output=True,
         text=True,
         check=False,

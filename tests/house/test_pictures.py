@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from benchmarks.drawing import Panel, Picture, by_second, by_size, draw
 from ixbackoff import Constant
-from ixbackoff.fleet.drawing import Panel, Picture, by_second, by_size, draw
 from ixbackoff.plotting import plot
 from ixbackoff.plotting.styles import COLORS, DARK, line_style
 

@@ -79,9 +79,6 @@ FLOORS = (
 )
 """The rooms of the house, from the ground up: a room imports from floors below its own."""
 
-EXAMPLES = "fleet.experiments."
-"""The modules that import the public package by its name, as programs of its users do."""
-
 BESIDE: set[tuple[str, str]] = {("live", "known"), ("clients", "known"), ("testing", "durable")}
 """Pairs of rooms on one floor, of which the first imports the second."""
 
@@ -107,14 +104,11 @@ def imported(name: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
             assert not any(alias.name.startswith("ixbackoff") for alias in node.names), path
         if not isinstance(node, ast.ImportFrom):
             continue
-        if node.level:
-            base = package[: len(package) - node.level + 1]
-            target = ".".join([*base, *(node.module or "").split(".")]).strip(".")
-        elif (node.module or "").split(".")[0] == "ixbackoff":
-            assert name.startswith(EXAMPLES), f"{path}: write it relative"
-            target = (node.module or "").removeprefix("ixbackoff").removeprefix(".")
-        else:
+        if not node.level:
+            assert (node.module or "").split(".")[0] != "ixbackoff", f"{path}: write it relative"
             continue
+        base = package[: len(package) - node.level + 1]
+        target = ".".join([*base, *(node.module or "").split(".")]).strip(".")
         for alias in node.names:
             inner = f"{target}.{alias.name}".strip(".")
             yield inner if inner in known else target or "__init__"

@@ -23,6 +23,7 @@ class Explanation(NamedTuple):
     sentence: str
     fix: str
     ladder: Sketch | None = None
+    severity: str = "error"
 
 
 def drawing(ladder: Sketch) -> list[str]:

@@ -20,17 +20,10 @@ NUMBERS = ("bool", "int", "float")  # each of them passes for those behind it
 def unchecked(source: Source) -> Iterator[Finding]:
     if not source.uses_ixbackoff:
         return
-    retried = {
-        node.name: node
-        for node in source.tree.body
-        if isinstance(node, Function) and waits(node, source)
-    }
     for node in source.nodes:
         if isinstance(node, Function):
             found = [*in_an_attempt(node, source), *under_backoff(node, source)]
             found += of_another_answer(node, source)
-            if node in retried.values():
-                found += nested(node, retried)
         elif isinstance(node, ast.ClassDef):
             found = under_backoff(node, source)
         elif isinstance(node, ast.Call):
@@ -142,34 +135,3 @@ def of_a_coroutine_function(node: ast.Call, source: Source) -> Found:
         return []
     said = f".program(...) takes a plain function, but {first.id} is a coroutine function."
     return [(first, Explanation("wrong-arguments", said, f"Write .program_async({first.id})."))]
-
-
-def waits(node: Function, source: Source) -> bool:
-    """Return whether a function is under `@backoff(N3)`, on a rung that the source shows.
-
-    A backoff on N0 never waits, and `nested=` shows that the nesting is intended.
-    """
-    for one in decorated(node, "backoff", source):
-        if isinstance(one, ast.Call) and one.args and isinstance(one.args[0], ast.Name):
-            if one.args[0].id == "N0" or any(key.arg == "nested" for key in one.keywords):
-                continue
-            if one.args[0].id == "FOREVER" or one.args[0].id[1:].isdecimal():
-                return True
-    return False
-
-
-def nested(node: Function, retried: dict[str, Function]) -> Found:
-    return [
-        (
-            one,
-            Explanation(
-                "retry-in-a-retry",
-                f"{node.name} and {one.func.id}, which it calls, are both under backoff: their "
-                "tries would multiply.",
-                'Let only one of them retry, or give either nested="once".',
-            ),
-        )
-        for one in own(node)
-        if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
-        if one.func.id in retried
-    ]

@@ -14,7 +14,7 @@ PACKAGES = ("anyio", "hypothesis", "pytest", "trio", "typing-extensions")
 """What the tests import, in the versions that are installed here."""
 
 PLATFORM = ("--platform=pyemscripten_2026_0_wasm32", "--python-version=3.14", "--abi=cp314")
-TESTS = ("language", "waits", "functions", "proof", "exploring", "testing", "fleet")
+TESTS = ("language", "waits", "functions", "proof", "exploring", "testing", "fleet", "experiments")
 
 
 def main(words: list[str]) -> int:

@@ -1,0 +1,1 @@
+"""The published experiments, over the public fleet; each has one file."""

@@ -1,0 +1,1 @@
+"""The services that only the experiments have."""

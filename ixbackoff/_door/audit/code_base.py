@@ -1,0 +1,175 @@
+"""The modules of a code base, their scopes, and the names that each scope binds."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+LARGEST = 1_000_000  # bytes of source whose trees are kept at a time
+
+
+class Imported(NamedTuple):
+    base: str
+    name: str = ""  # empty for the module itself
+
+
+Binding: TypeAlias = "Scope | Imported | ast.AnnAssign | ast.expr"
+
+
+def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Yield nodes and all below them, in their order, without the bodies of definitions."""
+    stack = [*nodes][::-1]
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, Definition):
+            stack += getattr(node, "decorator_list", [])
+        else:
+            stack += [*ast.iter_child_nodes(node)][::-1]
+
+
+def name_of(node: ast.AST) -> str:
+    """Return the last part of a name, such as `b` of `a.b`, or of a call of it."""
+    of = node.func if isinstance(node, ast.Call) else node
+    return of.attr if isinstance(of, ast.Attribute) else getattr(of, "id", "")
+
+
+class Scope:
+    """A module, class, function or lambda."""
+
+    def __init__(self, node: ast.Module | Definition, module: Module, parent: Scope | None) -> None:
+        self.node, self.module, self.parent = node, module, parent
+        self.name: str = getattr(node, "name", "<lambda>" if parent else module.name)
+        self.key: str = f"{parent.key}.{self.name}" if parent else self.name
+        inside = [ast.Expr(node.body)] if isinstance(node, ast.Lambda) else node.body
+        self.body: list[ast.stmt] = [*inside]
+        self.is_class = isinstance(node, ast.ClassDef)
+        self.is_method = parent is not None and parent.is_class and not self.is_class
+        self.owner: Scope | None = parent if self.is_method else parent and parent.owner
+        """The class whose instance `self` is."""
+        self.decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+        self.names: dict[str, list[Binding]] = {}
+        self.inner: dict[ast.AST, Scope] = {}
+        self.nodes = [*own(self.body)]
+        for one in self.nodes:
+            for name, binding in self.bindings(one):
+                self.names.setdefault(name, []).append(binding)
+
+    def bindings(self, node: ast.AST) -> Iterator[tuple[str, Binding]]:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():
+                self.inner[node] = scope = Scope(node, self.module, self)
+                yield scope.name, scope
+            case ast.Import(names=names):
+                for alias in names:
+                    path = alias.name if alias.asname else alias.name.partition(".")[0]
+                    yield alias.asname or path, Imported(path)
+            case ast.ImportFrom(names=names):
+                base = self.module.absolute(node.module or "", node.level)
+                for alias in names:
+                    yield alias.asname or alias.name, Imported(base, alias.name)
+            case ast.Assign(targets=[ast.Tuple(elts=[_, _] as parts)], value=ast.Call() as value):
+                for index, one in enumerate(parts):
+                    yield ast.unparse(one), ast.Subscript(value, ast.Constant(index))
+            case ast.Assign(targets=targets, value=value):
+                plain = [one for one in targets if isinstance(one, ast.Name | ast.Attribute)]
+                yield from ((ast.unparse(one), value) for one in plain)
+            case ast.AnnAssign(target=target):
+                yield ast.unparse(target), node
+            case ast.withitem(optional_vars=ast.Name(id=name), context_expr=value):
+                yield name, value
+            case ast.NamedExpr(target=ast.Name(id=name), value=value):
+                yield name, value
+            case ast.Call(func=ast.Attribute(value=of, attr="mount"), args=[_, value]):
+                yield f"{ast.unparse(of)}.mount", value
+            case _:
+                pass
+
+    @cached_property
+    def parameters(self) -> list[tuple[ast.arg, ast.expr | None]]:
+        given = getattr(self.node, "args", None)
+        if not isinstance(given, ast.arguments):
+            return []
+        named = [*given.posonlyargs, *given.args]
+        defaults = [*[None] * (len(named) - len(given.defaults)), *given.defaults]
+        pairs = (*zip(named, defaults, strict=True),)
+        return [*pairs, *zip(given.kwonlyargs, given.kw_defaults, strict=True)]
+
+    def fields(self, name: str) -> list[tuple[Scope, Binding]]:
+        """Return what the methods of a class assign to an attribute of `self`."""
+        methods = self.inner.values()
+        return [(one, value) for one in methods for value in one.names.get(f"self.{name}", ())]
+
+    def decorated(self, *names: str) -> bool:
+        return any(name_of(one) in names for one in self.decorators)
+
+    def everything(self) -> Iterator[Scope]:
+        """Yield the scope, and those in it at any depth."""
+        yield self
+        for one in self.inner.values():
+            yield from one.everything()
+
+
+class Module:
+    """A file of the code base; it is parsed again after its tree was dropped."""
+
+    def __init__(self, path: Path, root: Path) -> None:
+        self.path, self.is_package = path, path.stem == "__init__"
+        self.readable = True
+        parts = [*path.relative_to(root).parent.parts, path.stem]
+        if (root / "__init__.py").exists():
+            parts = [root.resolve().name, *parts]
+        self.name = ".".join(parts[: len(parts) - self.is_package] or [root.resolve().name])
+
+    def absolute(self, name: str, level: int) -> str:
+        """Return the name of an imported module without its leading dots."""
+        parts = self.name.split(".")
+        parts = parts[: len(parts) - level + self.is_package] if level else []
+        return ".".join([*parts, *filter(None, [name])])
+
+    @cached_property
+    def scope(self) -> Scope:
+        try:
+            return Scope(ast.parse(self.path.read_bytes()), self, None)
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            self.readable = False
+            return Scope(ast.Module([], []), self, None)
+
+
+class CodeBase:
+    """All modules by their names."""
+
+    def __init__(self, files: Iterable[tuple[Path, Path]], libraries: set[str]) -> None:
+        self.libraries = libraries
+        found = [Module(path, root) for path, root in files]
+        self.modules = {one.name: one for one in found}
+        ends: dict[str, list[Module]] = {}
+        for module in found:
+            for cut in range(1, module.name.count(".") + 1):
+                ends.setdefault(module.name.split(".", cut)[cut], []).append(module)
+        self.ends = {name: same[0] for name, same in ends.items() if len(same) == 1}
+
+    def each(self, *known: dict[Any, Any]) -> Iterator[Module]:
+        """Yield all modules; when many have been read, drop their trees, and what is known of them.
+
+        The trees need much memory.
+        """
+        size = 0
+        for module in self.modules.values():
+            yield module
+            size += module.path.stat().st_size
+            if size > LARGEST:
+                size = 0
+                for about in known:
+                    about.clear()
+                for one in self.modules.values():
+                    one.__dict__.pop("scope", None)
+
+    def find(self, name: str) -> Module | None:
+        """Return a module by its name, or by the end of its name, if only one has that."""
+        library = name.partition(".")[0] in self.libraries
+        return self.modules.get(name) or (None if library else self.ends.get(name))

@@ -1,0 +1,348 @@
+"""Stacks of layers: the calls of a code base that more than one layer tries again."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Callable, Iterable
+from math import inf, prod
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from .code_base import CodeBase, Definition
+from .expressions import Closure, Context, External, Made, Reader, Ready, Value, Values, fits
+from .layers import ANY, EVERYTHING, OURS, SAME, Layer, LayerTable
+from .own_loops import Loop, Loops, exits
+from .reaching import Reaching
+
+PRAGMA = re.compile(r"#\s*ixbackoff: one layer\b")
+DEEPEST, KEPT, MOST = 25, 8, 5_000  # calls in calls; stacks and calls of a function
+CALLS = ("", ".call", ".wraps", ".stream", ".run", ".run_async")  # of an object that tries again
+Step: TypeAlias = ast.Call | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.If | ast.Return
+
+
+class Stack(NamedTuple):
+    """Layers around a call, the outermost first; only a leaf, if there are none."""
+
+    layers: tuple[Layer, ...]
+    leaf: str = ""  # a call of another library
+    gives: tuple[str, ...] = (ANY,)  # its exceptions; none if it raises none
+    way: tuple[str, ...] = ()
+    sure: bool = True
+    later: bool = False  # in a coroutine that is returned, and awaited elsewhere
+
+    @property
+    def tries(self) -> float:
+        """The product; an unknown count is taken for 1."""
+        return prod(one.tries or 1 for one in self.layers)
+
+    @property
+    def unknown(self) -> int:
+        return sum(one.tries is None for one in self.layers)
+
+    def worth(self) -> tuple[bool, int, int]:
+        return not self.sure, self.unknown, len(self.way)
+
+    @property
+    def places(self) -> tuple[tuple[Path, int], ...]:
+        return tuple((one.file, one.line) for one in self.layers)
+
+
+class Follower:
+    """Follows the calls of each function, and collects the stacks below it."""
+
+    def __init__(self, code: CodeBase, table: LayerTable) -> None:
+        self.code, self.table, self.reader = code, table, Reader(code)
+        self.loops = Loops(self.reader, table)
+        self.done: dict[object, tuple[Stack, ...]] = {}
+        self.active: list[Closure] = []
+        self.layers: dict[tuple[Path, int], Layer] = {}
+        self.inner: dict[ast.AST, list[Step]] = {}
+        self.left = self.too_large = 0
+
+    def all(self, chosen: Callable[[Path], bool] = bool) -> list[Stack]:
+        """Return stacks of two layers or more that are no part of another: the largest first."""
+        found: dict[object, Stack] = {}
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(20_000)  # calls in calls, in expressions in expressions
+        self.reaching = Reaching(self.reader, self.loops)
+        self.reader.reaching = self.reaching.found
+        for module in self.code.each(self.reader.done, self.done, self.inner):
+            for one in module.scope.everything() if chosen(module.path) else ():
+                if one.is_class or isinstance(one.node, ast.Lambda):
+                    continue
+                owner = Made(one.owner) if one.is_method and one.owner else None
+                self.left = MOST
+                for stack in self.into(Closure(one, (), owner), Context(one, (), owner)):
+                    other = found.setdefault(stack.places, stack)
+                    found[stack.places] = min(other, stack, key=Stack.worth)
+                self.too_large += self.left <= 0
+        sys.setrecursionlimit(before)
+        all_ = [(one, {*one.places}) for one in found.values() if len(one.layers) > 1]
+        kept = [
+            one
+            for one, places in all_
+            if not any(places < more and one.sure <= other.sure for other, more in all_)
+            and not intended(one)
+        ]
+        return sorted(kept, key=lambda one: (not one.sure, -one.tries, str(one.places)))
+
+    def into(self, function: Closure, at: Context) -> tuple[Stack, ...]:
+        """Return the stacks of a call, through the decorators of its function."""
+        scope, here = function.scope, function._replace(env=at.env)
+        if not self.reader.entering(here):
+            return ()
+        again = sum(one.scope is scope for one in self.active)
+        given = any(isinstance(one, Closure | Ready) for _, values in at.env for one in values)
+        if here in self.active or again > 2 * given or self.left <= 0:
+            return ()
+        if len(self.active) > DEEPEST:
+            return ()
+        if at not in self.done:
+            self.active.append(here)
+            found = self.below(scope.body, at)
+            for one in reversed(scope.decorators):
+                found = self.decorated(one, found, Context(scope).around, scope.name)
+            self.active.pop()
+            self.done[at] = found
+        way = (scope.name,)
+        return tuple(one._replace(way=way + one.way, later=False) for one in self.done[at])
+
+    def decorated(
+        self, node: ast.expr, stacks: tuple[Stack, ...], at: Context, name: str
+    ) -> tuple[Stack, ...]:
+        for one in self.reader.values(node, at):
+            if isinstance(one, External):
+                layer = self.library(one, at, node.lineno, name)
+                return self.again(layer, stacks) if layer else stacks
+            if isinstance(one, Closure) and one.scope.parameters:
+                parameters = [parameter.arg for parameter, _ in one.scope.parameters]
+                first = parameters[one.owner is not None and one.scope.is_method]
+                env = tuple({**dict(one.env), first: (Ready(stacks),)}.items())
+                wrappers = self.reader.returned(Context(one.scope, env, one.owner))
+                found = self.inside(one for one in wrappers if isinstance(one, Closure))
+                if found:
+                    return found
+        return stacks
+
+    def library(self, one: External, at: Context, line: int, name: str) -> Layer | None:
+        """Return the layer of an object that tries again what it is given."""
+        row = self.table.find(one.path.removesuffix("()"), wraps=True)
+        if row is None:
+            return None
+        for _, values in one.given:
+            self.loops.know(values)
+        return self.table.layer(row, one.given, at.scope.module.path, line)._replace(name=name)
+
+    def again(self, layer: Layer, stacks: Iterable[Stack]) -> tuple[Stack, ...]:
+        """Put a layer around stacks, if it tries again after what they give up with."""
+        if layer.tries == 1:
+            return tuple(stacks)
+        self.layers[layer.file, layer.line] = layer
+
+        def around(stack: Stack, caught: list[str], *, sure: bool) -> Stack:
+            gives = [name for one in layer.gives for name in (caught if one == SAME else [one])]
+            layers, unique = (layer, *stack.layers), dict.fromkeys([] if forever else gives)
+            return stack._replace(layers=layers, gives=(*unique,), sure=sure)
+
+        forever = layer.tries == inf and layer.library  # it gives up with nothing that it catches
+        found: list[Stack] = []
+        for stack in stacks:
+            nested = layer.library == OURS and any(one.once for one in (layer, *stack.layers[:1]))
+            bare = tuple(one for one in stack.layers if one.library != OURS)
+            one = stack._replace(layers=bare) if nested else stack
+            verdicts = {
+                failure: self.table.retried(layer.catches, failure) for failure in one.gives
+            }
+            if layer.catches == ():  # it looks at results
+                verdicts = dict.fromkeys(one.gives, False) or {ANY: None}
+            if layer.library == OURS and one.layers and one.layers[0].library == OURS:
+                verdicts = dict.fromkeys(one.gives, True)  # a run rejects it, whatever it retries
+            caught = [failure for failure, verdict in verdicts.items() if verdict is not False]
+            whole = {name for name, again in layer.catches or () if again}
+            rest = [
+                failure
+                for failure, verdict in verdicts.items()
+                if verdict is False
+                or (forever and not whole & {*self.table.ancestry(failure), *EVERYTHING})
+            ]
+            endless = layer.tries == inf and not layer.library  # it may be a prompt, or a reader
+            sure = one.sure and True in verdicts.values() and not endless
+            caught = [] if one.later else caught
+            if caught:
+                found.append(around(one, caught, sure=sure))
+            if rest or not caught:
+                found.append(one._replace(gives=(*rest,)) if caught else one)
+        if not any(one.layers[:1] == (layer,) for one in found):
+            names = [name for name, again in layer.catches or () if again]
+            caught = [ANY if name in EVERYTHING else name for name in names]
+            found.append(around(Stack(()), caught, sure=True))
+        return tuple(found)
+
+    def steps(self, node: ast.AST) -> list[Step]:
+        """Return the calls, loops and blocks below a node, without those in them."""
+        if node not in self.inner:
+            found = self.inner[node] = []
+            for one in ast.iter_child_nodes(node):
+                if isinstance(one, Step):
+                    found.append(one)
+                elif not isinstance(one, Definition):
+                    found += self.steps(one)
+        return self.inner[node]
+
+    def below(self, nodes: Iterable[ast.AST], at: Context) -> tuple[Stack, ...]:
+        """Return the stacks below some nodes: those with different layers and the shortest way."""
+        found: dict[object, Stack] = {}
+        for node in nodes:
+            steps = [node] if isinstance(node, Step) else self.steps(node)
+            for one in () if isinstance(node, Definition) else steps:
+                for stack in self.step(one, at):
+                    key = stack.places or stack.leaf, stack.gives
+                    found[key] = min(found.get(key, stack), stack, key=Stack.worth)
+            if isinstance(node, ast.If):
+                holds = self.reader.holds(node.test, at)
+                if holds is not None and exits(node.body if holds else node.orelse):
+                    break
+        return tuple(sorted(found.values(), key=lambda one: (-len(one.layers), -one.tries))[:KEPT])
+
+    def step(self, node: Step, at: Context) -> tuple[Stack, ...]:
+        self.left -= 1
+        match node:
+            case ast.For() | ast.AsyncFor() | ast.While():
+                return self.loop(node, at)
+            case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=final):
+                inside = tuple(self.caught(one, handlers, at) for one in self.below(body, at))
+                rest = [*orelse, *final, *(one for handler in handlers for one in handler.body)]
+                return inside + self.below(rest, at)
+            case ast.If(test=test, body=body, orelse=orelse):
+                holds = self.reader.holds(test, at)
+                chosen = [*(body if holds is not False else ()), *(() if holds else orelse)]
+                parts = [one for one in ast.walk(test) if isinstance(one, ast.Compare)]
+                state = holds is None and any(isinstance(one.left, ast.Attribute) for one in parts)
+                found = self.below([test, *chosen], at)
+                return tuple(one._replace(sure=one.sure and not state) for one in found)
+            case ast.Return(value=value):
+                made = self.reader.values(value.func, at) if isinstance(value, ast.Call) else ()
+                nodes = [one.scope.node for one in made if isinstance(one, Closure)]
+                later = any(isinstance(one, ast.AsyncFunctionDef) for one in nodes)
+                found = self.below([value] if value else [], at)
+                return tuple(one._replace(later=one.later or later) for one in found)
+            case ast.Call():
+                return self.below(ast.iter_child_nodes(node), at) + self.call(node, at)
+
+    def loop(self, node: Loop, at: Context) -> tuple[Stack, ...]:
+        body = [*node.body, *node.orelse]
+        head = () if isinstance(node, ast.While) else self.below([node.iter], at)
+        over = () if isinstance(node, ast.While) else self.reader.values(node.iter, at)
+        for one in over:
+            if isinstance(one, External):
+                layer = self.library(one, at, node.lineno, at.scope.name)
+                if layer is not None:
+                    return self.again(layer, self.below(body, at))
+        found = self.loops.read(node, at)
+        if found is None:
+            return head + self.below(body, at)
+        layer, tries = found
+        hot = [inside for one in tries for inside in (*one.body, *one.orelse)]
+        rest = [one for one in body if tries and one not in tries]
+        return head + self.again(layer, self.below(hot or body, at)) + self.below(rest, at)
+
+    def caught(self, stack: Stack, handlers: list[ast.ExceptHandler], at: Context) -> Stack:
+        """Return a stack as it comes out of a `try`: with the exceptions of its handlers."""
+        if stack.later:
+            return stack
+        gives, sure = list[str](), stack.sure
+        for failure in stack.gives:
+            for handler in handlers:
+                names = self.loops.caught(handler, at)
+                if self.table.retried([(one, True) for one in names], failure) is False:
+                    continue
+                raises = [one for one in ast.walk(handler) if isinstance(one, ast.Raise)]
+                raised = [name for one in raises for name in self.loops.raised(one, at)]
+                gives += [failure if name == SAME else name for name in raised]
+                sure &= not raises or exits(handler.body)
+                if {*names} & {*self.table.ancestry(failure), *EVERYTHING}:
+                    break
+            else:
+                gives.append(failure)
+        return stack._replace(gives=tuple(dict.fromkeys(gives)), sure=sure)
+
+    def call(self, node: ast.Call, at: Context) -> tuple[Stack, ...]:
+        found: list[Stack] = []
+        for one in self.reader.values(node.func, at):
+            called: Values = (one,)
+            if isinstance(one, Made):
+                name = "__call__" if one.instance else "__init__"
+                called = self.reader.member(self.reader.ancestors(one.scope), name, one)
+            for value in called:
+                if isinstance(value, Closure):
+                    stacks = self.into(value, self.reader.entered(value, node, at))
+                    if not stacks or fits(value, node, self.reader.keywords(node, at)):
+                        found += stacks
+                    elif value.scope.decorators:  # one of them may take an argument away
+                        found += [one._replace(sure=False) for one in stacks]
+                elif isinstance(value, External) and value is one:
+                    found += self.external(value, node, at)
+                elif isinstance(value, Ready):
+                    found += value.stacks
+        return tuple(found)
+
+    def external(self, one: External, node: ast.Call, at: Context) -> tuple[Stack, ...]:
+        """Return the stacks of a call into another library."""
+        base, end, method = one.path.rpartition("()")
+        layer, file = None, at.scope.module.path
+        if end and method in CALLS:
+            name = ast.unparse(node.func)
+            layer = self.library(External(base, one.given), at, node.lineno, name)
+        index = 0 if layer else self.table.passes.get(one.path)
+        if index is not None:
+            arguments = [self.reader.values(node, at) for node in node.args[index : index + 1]]
+            found = self.inside(sum(arguments, ()))
+            if layer is None:
+                return found
+            commands = self.inside(value for _, values in one.given for value in values)
+            return self.again(layer, (*map(undecorated, found), *commands))
+        row = self.table.find(one.path, wraps=False)
+        if row is None:
+            return ()
+        given = self.reader.keywords(node, at)
+        if end and "**" not in dict(one.given):
+            given.pop("**", None)  # it is about the request, and not about the client
+        both = tuple({**dict(one.given), **given}.items())
+        layer = self.table.layer(row, both, file, node.lineno)._replace(name=one.path)
+        if layer.tries == 1:
+            return (Stack((), one.path, layer.gives),)
+        self.layers[layer.file, layer.line] = layer
+        return (Stack((layer,), one.path, layer.gives, (), layer.tries is not None),)
+
+    def inside(self, given: Iterable[Value]) -> tuple[Stack, ...]:
+        """Return the stacks of functions that are given to another one, or to a command."""
+        found: list[Stack] = []
+        for one in given:
+            if isinstance(one, Ready):
+                found += one.stacks
+            elif isinstance(one, Closure):
+                found += self.into(one, Context(one.scope, one.env, one.owner))
+            elif isinstance(one, External) and one.path == "ixbackoff.call()":
+                found += self.inside(value for _, values in one.given for value in values)
+        return tuple(found)
+
+
+def intended(stack: Stack) -> bool:
+    """Return whether a line of a layer says that it is meant."""
+    lines = {file: file.read_text("utf-8", "replace").splitlines() for file, _ in stack.places}
+    return any(PRAGMA.search(lines[file][line - 1]) for file, line in stack.places)
+
+
+def undecorated(stack: Stack) -> Stack:
+    """Return the stack of a function that another backoff retries instead of its own."""
+    own = [one.name for one in stack.layers[:1] if one.library == OURS] == [*stack.way[:1]]
+    return stack._replace(layers=stack.layers[own:])
+
+
+def walked(files: Iterable[tuple[Path, Path]], table: Path | None = None) -> Follower:
+    """Read a code base: its files, each with the folder where the names of its modules begin."""
+    files = [*files]
+    rows = LayerTable(table, [*dict.fromkeys(root for _, root in files)])
+    return Follower(CodeBase(files, rows.libraries), rows)

@@ -1,0 +1,73 @@
+"""`ixbackoff audit`: the calls of a code base that more than one layer tries again."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from .._argument_parser import WRONG, Parser
+from .audit.layer_report import findings, text
+from .audit.layers import LayerTable
+from .audit.stacks import Stack, walked
+from .check import FORMATS, files_of
+from .formats import FORMATS as WRITERS
+
+LEFT_OUT = re.compile(
+    r"(^|/)(tests?|testing|test_[^/]*|[^/]*_tests?\.py|conftest\.py|examples?|docs?|benchmarks?"
+    r"|build|dist|venv)(/|$)"
+)
+
+
+def parser() -> Parser:
+    made = Parser(
+        prog="ixbackoff audit",
+        description="Show the calls that more than one layer of retries tries again, and what the "
+        "layers multiply to. The source is only read: nothing is imported or run.",
+        epilog="Exit status: 1 if there is such a stack of layers (with --at-most, one above that "
+        "number); 2 if a path or table cannot be read. `# ixbackoff: one layer` on the line of a "
+        "layer hides its stacks.",
+    )
+    made.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a folder or file")
+    made.add_argument("--all", action="store_true", help="show uncertain stacks and single layers")
+    made.add_argument("--top", type=int, default=10, metavar="N", help="stacks (default: 10)")
+    made.add_argument("--at-most", type=int, metavar="N", help="allow stacks of up to N tries")
+    made.add_argument(
+        "--output-format", choices=FORMATS, default="full", help="the format (default: full)"
+    )
+    made.add_argument("--tests", action="store_true", help="read tests, examples and docs, too")
+    made.add_argument("--table", type=Path, metavar="FILE", help="rows of more libraries, as TOML")
+    return made
+
+
+def read(paths: Iterable[Path], *, tests: bool) -> Iterator[tuple[Path, Path]]:
+    for file, root in files_of([*map(str, paths)]):
+        if tests or not LEFT_OUT.search(file.relative_to(root).as_posix()):
+            yield file, root
+
+
+def above(stack: Stack, limit: int | None) -> bool:
+    return limit is None or stack.tries * 2**stack.unknown > limit
+
+
+def main(words: list[str]) -> int:
+    given = parser().parse_args(words)
+    for path in (*given.paths, *filter(None, [given.table])):
+        if not path.exists():
+            print(f"{path} does not exist.", file=sys.stderr)
+            return WRONG
+    try:
+        LayerTable(given.table, [])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        print(f"{given.table} is not a table of rows: {error}.", file=sys.stderr)
+        return WRONG
+    walk = walked(read(given.paths, tests=given.tests), given.table)
+    found = walk.all()
+    sure = [one for one in found if one.sure and above(one, given.at_most)]
+    shown = found if given.all else sure
+    if given.output_format == "full":
+        print(*text(walk, shown, given.top, given.all), sep="\n")
+    else:
+        print(*WRITERS[given.output_format](findings(shown)), sep="", end="")
+    return int(bool(sure))

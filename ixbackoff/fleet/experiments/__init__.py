@@ -1,1 +1,0 @@
-"""The experiments: the file of each declares its flags, its table and its picture."""

@@ -1,0 +1,319 @@
+"""`ixbackoff audit`: its text, its formats, its options and its exit status."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ixbackoff._door import audit_command
+from ixbackoff._door.audit.layers import LayerTable, matches
+from ixbackoff._door.audit.stacks import walked
+
+from ..support.audited import audited
+
+PAGE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text()
+LOOP = """
+def {name}():
+    for attempt in range({tries}):
+        try:
+            return {inner}()
+        except Exception:
+            if attempt == {tries} - 1:
+                raise
+            time.sleep(1)
+"""
+
+
+def loops(*tries: int) -> str:
+    """Write functions that call each other: the first has the first number of tries."""
+    text = "import time\n"
+    for index, number in enumerate(tries):
+        text += LOOP.format(name=f"layer_{index}", tries=number, inner=f"layer_{index + 1}")
+    return f"{text}\ndef layer_{len(tries)}():\n    work()\n"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_page_shows_its_output(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    [source] = re.findall(r"^```python provider.py\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    [shown] = re.findall(r"^```console\n\$ .*?\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    (here / "provider.py").write_text(source)
+    assert audit_command.main(["provider.py"]) == 1
+    assert capsys.readouterr().out == shown
+
+
+def test_at_most_and_the_exit_status(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "a.py").write_text(loops(3, 2))
+    assert audit_command.main(["."]) == 1
+    assert audit_command.main([".", "--at-most", "5"]) == 1
+    assert audit_command.main([".", "--at-most", "6"]) == 0
+    assert "No stack found." in capsys.readouterr().out
+    assert audit_command.main(["absent"]) == 2
+    assert capsys.readouterr().err == "absent does not exist.\n"
+    (here / "a.py").write_text(loops(3, 2).replace("range(2)", "range(limit)"))
+    assert audit_command.main([".", "--at-most", "6"]) == 0
+    assert audit_command.main([".", "--at-most", "5"]) == 1
+    assert "3 x n tries" in capsys.readouterr().out
+
+
+def test_a_layer_that_is_meant_is_hidden(here: Path) -> None:
+    text = loops(3, 2).replace("range(2):", "range(2):  # ixbackoff: one layer")
+    (here / "a.py").write_text(text)
+    assert audit_command.main(["."]) == 0
+
+
+def test_tests_are_left_out(here: Path) -> None:
+    (here / "tests").mkdir()
+    (here / "tests" / "a.py").write_text(loops(3, 2))
+    assert audit_command.main(["."]) == 0
+    assert audit_command.main([".", "--tests"]) == 1
+
+
+def test_its_formats(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "a.py").write_text(loops(3, 2))
+    audit_command.main([".", "--output-format", "json"])
+    [line] = capsys.readouterr().out.splitlines()
+    assert json.loads(line)["explanation"]["code"] == "retry-in-a-retry"
+    audit_command.main([".", "--output-format", "sarif"])
+    [result] = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    assert result["message"]["text"].startswith("your loop is around your loop (a.py:")
+    for form in ("github", "concise"):
+        audit_command.main([".", "--output-format", form])
+        assert "6 tries: 3 x 2" in capsys.readouterr().out
+
+
+def test_a_table_of_more_libraries(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "rows.toml").write_text(
+        '[[row]]\nlibrary = "acorns"\ncalls = "acorns.get"\ntries = 5\n'
+    )
+    (here / "a.py").write_text("import acorns\n" + loops(3).replace("work()", "acorns.get()"))
+    assert audit_command.main(["."]) == 0
+    assert audit_command.main([".", "--table", "rows.toml"]) == 1
+    assert "15 requests: 3 x 5" in capsys.readouterr().out
+    (here / "rows.toml").write_text("[[row]]\nlibrary = 3\n")
+    assert audit_command.main([".", "--table", "rows.toml"]) == 2
+
+
+def test_all_shows_what_is_uncertain_and_each_place(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inner = loops(3, 2).replace("except Exception:", "except ValueError:", 1)
+    (here / "a.py").write_text(inner)
+    assert audit_command.main([".", "--all"]) == 0
+    printed = capsys.readouterr().out
+    assert "at most 6 tries: 3 x 2" in printed
+    assert "     2  your loop             a.py:13\n" in printed
+
+
+def test_its_flags(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "import tenacity\n@tenacity.retry\ndef endless(): layer_0()\n" + loops(3, 4)
+    text = text.replace("def layer_0", "async def layer_0").replace(
+        "            time.sleep(1)\n", "", 2
+    )
+    (here / "a.py").write_text(text.replace("raise\n", "raise\n            time.sleep(1)\n", 1))
+    audit_command.main(["."])
+    printed = capsys.readouterr().out
+    assert "∞ x 3 x 4 tries" in printed
+    for flag in ("no stop", "time.sleep in a coroutine", "no delay"):
+        assert printed.count(flag) == 1 + (flag == "no delay"), flag
+
+
+@given(tries=st.lists(st.integers(2, 9), min_size=1, max_size=4), name=st.sampled_from("abc"))
+def test_products(tries: list[int], name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("code")
+    one = [(found.tries, found.places) for found in audited(loops(*tries), folder)]
+    unrelated = loops(*tries) + f"\ndef {name}(work):\n    return [work() for _ in range(9)]\n"
+    assert [(found.tries, found.places) for found in audited(unrelated, folder)] == one
+    [more] = audited(loops(*tries, 2), folder)
+    assert more.tries == 2 * (one[0][0] if one else tries[0])
+
+
+NOT_MULTIPLIED = {
+    "another exception": ("except Exception:", "except KeyError:", "raise\n", "raise OSError\n"),
+    "no exception: it is swallowed": ("raise\n            time", "return\n            time"),
+    "a fallback": ("for attempt in range(3)", "for model in ('a', 'b', 'c')"),
+    "no second try": ("range(3)", "range(1)"),
+    "not in the try": (
+        "try:\n            return layer_1()",
+        "layer_1()\n        try:\n            return 1",
+    ),
+    "it always leaves": (
+        "            if attempt == 3 - 1:\n                raise\n",
+        "            raise\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOT_MULTIPLIED)
+def test_what_is_not_multiplied(name: str, tmp_path: Path) -> None:
+    """Each change of a program that is a stack makes it none."""
+    first, second = loops(3, 2).split("def layer_1")
+    changes = NOT_MULTIPLIED[name]
+    inner = name.startswith("no exception") or len(changes) == 4
+    if not inner or len(changes) == 4:
+        first = first.replace(changes[0], changes[1])
+    if inner:
+        second = second.replace(changes[-2], changes[-1])
+        second = second.replace("                return\n", "                return None\n")
+    text = f"{first}def layer_1{second}"
+    assert len(audited(loops(3, 2), tmp_path)) == 1
+    assert text != loops(3, 2)
+    assert audited(text, tmp_path) == []
+
+
+def test_a_loop_that_looks_at_results_is_not_around_exceptions(tmp_path: Path) -> None:
+    text = """
+def outer():
+    for attempt in range(3):
+        answer = layer_0()
+        if answer:
+            return answer
+        time.sleep(1)
+"""
+    assert audited(loops(2) + text, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "tries"),
+    [
+        ("LIMIT = 4\n", "LIMIT"),
+        ("class Settings:\n    limit: int = 4\nsettings = Settings()\n", "settings.limit"),
+        ("import os\n", "int(os.getenv('LIMIT', '4'))"),
+        ("import os\n", "int(os.environ.get('LIMIT', 4))"),
+        ("OPTIONS = {'limit': 4}\n", "OPTIONS['limit']"),
+        ("def limit(more=1): return 3 + more\n", "limit()"),
+        ("LIMIT = 3\n", "max(LIMIT + 1, 0)"),
+    ],
+)
+def test_counts_are_followed(text: str, tries: str, tmp_path: Path) -> None:
+    [found] = audited(text + loops(3, 2).replace("range(3)", f"range({tries})"), tmp_path)
+    assert found.tries == 8
+
+
+WHILE = """
+def outer(limit=4):
+    attempt = 0
+    while {test}:
+        {before}
+        try:
+            return layer_0()
+        except Exception:
+            {after}
+            time.sleep(2 ** attempt)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "before", "after"),
+    [
+        ("attempt < limit", "pass", "attempt += 1"),
+        ("attempt <= 3", "pass", "attempt += 1"),
+        ("True", "attempt += 1", "if attempt >= limit: raise"),
+        ("True", "attempt += 1", "if attempt > 3: raise"),
+        ("True", "pass", "attempt += 1\n            if attempt == limit: raise"),
+        ("True", "attempt += 1", "if limit <= attempt: raise"),
+    ],
+)
+def test_counters(test: str, before: str, after: str, tmp_path: Path) -> None:
+    text = loops(2) + WHILE.format(test=test, before=before, after=after)
+    [found] = audited(text, tmp_path)
+    assert (found.tries, found.unknown) == (8, 0)
+    names: dict[str, object] = {}
+    counted: list[int] = []
+
+    def work() -> None:
+        counted.append(1)
+        raise OSError
+
+    exec(text.replace("import time", "class time:\n    sleep = print"), names)  # noqa: S102
+    names["work"] = work
+    outer = names["outer"]
+    assert callable(outer)
+    with suppress(OSError):
+        outer()
+    assert len(counted) == 8
+
+
+@pytest.mark.parametrize(
+    ("lock", "text", "tries"),
+    [
+        ("uv.lock", '[[package]]\nname = "redis"\nversion = "7.1.0"\n', 4),
+        ("requirements.txt", "redis==8.1.0\n", 11),
+        ("requirements-dev.txt", "redis==5.0.8\n", None),
+    ],
+)
+def test_the_row_of_a_version(lock: str, text: str, tries: int | None, tmp_path: Path) -> None:
+    (tmp_path / lock).write_text(text)
+    row = LayerTable(None, [tmp_path]).find("redis.Redis().ping", wraps=False)
+    assert (row and row["tries"]) == tries
+
+
+@given(
+    st.tuples(st.integers(0, 9), st.integers(0, 9)), st.tuples(st.integers(0, 9), st.integers(0, 9))
+)
+def test_ranges_of_versions(version: tuple[int, int], limit: tuple[int, int]) -> None:
+    bound = ".".join(map(str, limit))
+    assert matches([*version], f">={bound}") == (version >= limit)
+    assert matches([*version], f"<{bound}") == (version < limit)
+
+
+def test_modules_find_each_other(tmp_path: Path) -> None:
+    package = tmp_path / "src" / "nuts"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("from .inner import layer_1\n")
+    first, second = loops(3, 2).split("def layer_1")
+    (package / "inner.py").write_text(f"import time\ndef layer_1{second}")
+    outer = package / "outer.py"
+    outer.touch()
+    files = [(file, tmp_path) for file in package.rglob("*.py")]
+    for line in ("from .inner import layer_1", "from nuts import layer_1", "from . import layer_1"):
+        outer.write_text(f"{line}\n{first}")
+        assert [one.tries for one in walked(files).all()] == [6], line
+    assert [one.tries for one in walked((file, tmp_path.parent) for file, _ in files).all()] == [6]
+    outer.write_text(
+        dedent("from . import inner\n" + first.replace("layer_1()", "inner.layer_1()"))
+    )
+    assert [one.tries for one in walked(files).all()] == [6]
+
+
+@pytest.mark.slow
+def test_no_source_is_too_odd_and_it_is_quick_and_small() -> None:
+    """The standard library and the environment, a package at a time, each in a process.
+
+    200,000 lines take at most a minute of one processor and 200 MB.
+    """
+    code = (
+        "import resource, sys, time\n"
+        "from pathlib import Path\n"
+        "from ixbackoff._door.audit.stacks import walked\n"
+        "root = Path(sys.argv[1])\n"
+        "found = [one for one in sorted(root.rglob('*.py')) if 'site-packages' not in\n"
+        "         one.relative_to(root).parts]\n"
+        "lines = sum(one.read_bytes().count(b'\\n') for one in found)\n"
+        "walked((one, root) for one in found).all()\n"
+        "size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
+        "parts = max(1, lines / 200_000)\n"
+        "print(time.process_time() / parts, size / parts)\n"
+    )
+    packages = [one.parent for one in Path(pytest.__file__).parents[1].glob("*/__init__.py")]
+    for folder in [Path(json.__file__).parents[1], *packages]:
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, (folder, done.stderr)
+        seconds, megabytes = map(float, done.stdout.split())
+        assert seconds < 60, folder
+        assert megabytes < 200, folder
