@@ -321,13 +321,12 @@ class TaskPerformer(ABC):
         """Send a request that has `seconds` left: by the limits around it, or by one of its own."""
         environment = self._environment
         events = environment.events
-        now = events.now
         request = self._waits_for = Request()
-        request.command, request.client, request.begun = command, self.number, now
+        request.command, request.client, request.begun = command, self.number, events.now
         request.over, request._sender, request.limit = False, self, seconds
         if seconds is not None:
             if not self._inside.limits:
-                seconds = request.limit = now + seconds - now  # as a Limit rounds
+                seconds = request.limit = request.begun + seconds - request.begun  # as a Limit rounds
             events.after(seconds, Request.expire, request)  # a bound method would take memory
         environment.tally.asked += 1
         serving.ask(request)
