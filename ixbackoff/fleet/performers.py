@@ -326,7 +326,7 @@ class TaskPerformer(ABC):
         request.over, request._sender, request.limit = False, self, seconds
         if seconds is not None:
             if not self._inside.limits:
-                seconds = request.limit = request.begun + seconds - request.begun  # as a Limit rounds
+                seconds = request.limit = events.now + seconds - events.now  # as a Limit rounds
             events.after(seconds, Request.expire, request)  # a bound method would take memory
         environment.tally.asked += 1
         serving.ask(request)
