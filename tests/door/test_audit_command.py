@@ -82,6 +82,14 @@ def test_tests_are_left_out(here: Path) -> None:
     assert audit_command.main([".", "--tests"]) == 1
 
 
+def test_a_folder_without_python_is_not_called_clean(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "notes").mkdir()
+    assert audit_command.main(["notes"]) == 2
+    assert capsys.readouterr() == ("", "No Python file in notes.\n")
+
+
 def test_its_formats(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "a.py").write_text(loops(3, 2))
     audit_command.main([".", "--output-format", "json"])
