@@ -167,8 +167,7 @@ class Follower:
                 if verdict is False
                 or (forever and not whole & {*self.table.ancestry(failure), *EVERYTHING})
             ]
-            endless = layer.tries == inf and not layer.library  # it may be a prompt, or a reader
-            sure = one.sure and True in verdicts.values() and not endless
+            sure = one.sure and layer.sure and True in verdicts.values()
             caught = [] if one.later else caught
             if caught:
                 found.append(around(one, caught, sure=sure))
