@@ -139,12 +139,18 @@ class Loops:
             return [(name, True) for name in names]
         if len(tests) == 1 and tests[0] in handler.body and not raising:
             test, rest = tests[0], handler.body[handler.body.index(tests[0]) + 1 :]
-            parts = test.test.values if isinstance(test.test, ast.BoolOp) else [test.test]
+            inside, other = stays(test.body, rest), stays(test.orelse, rest)
+            parts, limited = [test.test], None
+            if isinstance(test.test, ast.BoolOp):  # such as `and attempt < 3`
+                parts, limited = test.test.values, isinstance(test.test.op, ast.And)
             match [one for one in parts if named(one) & about]:
                 case [ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(), kinds])]:
                     found = self.know(self.reader.values(kinds, at)) or [ANY]
-                    inside, other = stays(test.body, rest), stays(test.orelse, rest)
-                    return [*((one, inside) for one in found), *((one, other) for one in names)]
+                    first = inside or (limited is True and other)
+                    last = None if limited is False and inside and not other else other
+                    return [*((one, first) for one in found), *((one, last) for one in names)]
+                case _:
+                    pass
         return [(name, None) for name in names]
 
     def caught(self, handler: ast.ExceptHandler, at: Context) -> list[str]:
@@ -235,7 +241,8 @@ def stepped(node: ast.AST) -> tuple[str, int, ast.operator] | None:
         case ast.Assign(targets=[target], value=ast.BinOp(left=left, op=op)):
             same = ast.unparse(target) == ast.unparse(left)
             return (ast.unparse(target), node.lineno, op) if same else None
-    return None
+        case _:
+            return None
 
 
 def is_retried(one: ast.Try) -> bool:
