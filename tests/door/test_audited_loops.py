@@ -188,6 +188,22 @@ FOUND = {
         + "\n        return outer()\ndef main(): Nut(5).get()",
         "10",
     ),
+    "an argument of the class above": (
+        "class Base:\n    def __init__(self, limit=2): self.limit = limit\n"
+        "    def get(self):\n"
+        + outer("for attempt in range(self.limit)").replace("\n", "\n        ")
+        + "\n        return outer()\nclass Nut(Base):\n    def __init__(self, limit=5):\n"
+        "        super().__init__(limit=limit)\ndef main(): Nut().get()",
+        "10",
+    ),
+    "an argument of the class above, by its place": (
+        "class Base:\n    def __init__(self, limit=2): self.limit = limit\n"
+        "    def get(self):\n"
+        + outer("for attempt in range(self.limit)").replace("\n", "\n        ")
+        + "\n        return outer()\nclass Nut(Base):\n    def __init__(self, limit=5):\n"
+        "        super().__init__(limit)\ndef main(): Nut().get()",
+        "10",
+    ),
     "a partial": ("def main(): thrice(functools.partial(twice))", "6"),
     "a default in an or": (
         "def one(limit=None):\n    limit = limit or 3\n    for attempt in range(limit):\n"

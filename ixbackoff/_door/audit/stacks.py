@@ -41,8 +41,8 @@ class Stack(NamedTuple):
     def unknown(self) -> int:
         return sum(one.tries is None for one in self.layers)
 
-    def worth(self) -> tuple[bool, int, int]:
-        return not self.sure, self.unknown, len(self.way)
+    def worth(self) -> tuple[bool, int, float, int]:
+        return not self.sure, self.unknown, -self.tries, len(self.way)
 
     @property
     def places(self) -> tuple[tuple[Path, int], ...]:
