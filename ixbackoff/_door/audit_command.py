@@ -25,9 +25,9 @@ def parser() -> Parser:
         prog="ixbackoff audit",
         description="Show the calls that more than one layer of retries tries again, and what the "
         "layers multiply to. The source is only read: nothing is imported or run.",
-        epilog="Exit status: 1 if there is such a stack of layers (with --at-most, one above that "
-        "number); 2 if a path or table cannot be read. `# ixbackoff: one layer` on the line of a "
-        "layer hides its stacks.",
+        epilog="Exit status: 1 if there is a certain stack of layers (with --at-most, one above "
+        "that number); 2 if a path or table cannot be read. `# ixbackoff: one layer` on the line "
+        "of a layer hides its stacks.",
     )
     made.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a folder or file")
     made.add_argument("--all", action="store_true", help="show uncertain stacks and single layers")
@@ -36,7 +36,7 @@ def parser() -> Parser:
     made.add_argument(
         "--output-format", choices=FORMATS, default="full", help="the format (default: full)"
     )
-    made.add_argument("--tests", action="store_true", help="read tests, examples and docs, too")
+    made.add_argument("--tests", action="store_true", help="read tests, docs, builds and such, too")
     made.add_argument("--table", type=Path, metavar="FILE", help="rows of more libraries, as TOML")
     return made
 

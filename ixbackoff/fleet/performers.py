@@ -437,7 +437,7 @@ class Join:
 
 
 def part_of_branch(command: Together, index: int, within: float | None) -> Any:
-    """Return what the client of a branch performs: that of a hedge has a stream."""
+    """Return what makes the stream of a hedged branch; else an effect and its seconds."""
     copied = command.copied
     return branch(command, index, within).__iter__ if copied else (command.effects[index], within)
 

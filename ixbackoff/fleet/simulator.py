@@ -33,7 +33,7 @@ SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""
 
 AT_ONE_TIME = 100
-"""The events of each client before time has to advance: a ladder of 20 waits has fewer in all."""
+"""The events allowed at one time, for each client: a ladder of 20 waits has fewer in all."""
 
 
 class Simulator:

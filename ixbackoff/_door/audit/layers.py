@@ -31,7 +31,7 @@ class Layer(NamedTuple):
     label: str
     tries: float | None  # `None` if the source does not show it
     catches: tuple[Caught, ...] | None = None
-    """Exceptions, in the order of the handlers, and whether it goes on; `None`: a predicate."""
+    """Exceptions in order, and whether each is retried, if known; `None`: a predicate decides."""
     gives: tuple[str, ...] = (SAME,)
     flags: tuple[str, ...] = ()
     library: str = ""

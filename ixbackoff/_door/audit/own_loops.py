@@ -79,7 +79,7 @@ class Loops:
         self.reader, self.table = reader, table
 
     def read(self, node: Loop, at: Context) -> tuple[Layer, list[ast.Try]] | None:
-        """Return a loop as a layer, and the `try` statements that happen again; none: all of it.
+        """Return a loop as a layer, and the `try` statements it retries; if none, its whole body.
 
         Return `None` for any other loop.
         """

@@ -12,7 +12,7 @@ from .own_loops import Loop, Loops
 
 
 class Reaching:
-    """The calls of a code base without arguments: which function can call which other one."""
+    """The call graph: functions that call or pass on another one; arguments are not followed."""
 
     def __init__(self, reader: Reader, loops: Loops) -> None:
         self.reader, self.loops = reader, loops

@@ -41,7 +41,7 @@ class Stack(NamedTuple):
     def unknown(self) -> int:
         return sum(one.tries is None for one in self.layers)
 
-    def worth(self) -> tuple[bool, int, float, int]:
+    def rank(self) -> tuple[bool, int, float, int]:
         return not self.sure, self.unknown, -self.tries, len(self.way)
 
     @property
@@ -76,7 +76,7 @@ class Follower:
                 self.left = MOST
                 for stack in self.into(Closure(one, (), owner), Context(one, (), owner)):
                     other = found.setdefault(stack.places, stack)
-                    found[stack.places] = min(other, stack, key=Stack.worth)
+                    found[stack.places] = min(other, stack, key=Stack.rank)
                 self.too_large += self.left <= 0
         sys.setrecursionlimit(before)
         all_ = [(one, {*one.places}) for one in found.values() if len(one.layers) > 1]
@@ -146,7 +146,7 @@ class Follower:
             layers, unique = (layer, *stack.layers), dict.fromkeys([] if forever else gives)
             return stack._replace(layers=layers, gives=(*unique,), sure=sure)
 
-        forever = layer.tries == inf and layer.library  # it gives up with nothing that it catches
+        forever = layer.tries == inf and layer.library  # it never raises what it catches
         found: list[Stack] = []
         for stack in stacks:
             nested = layer.library == OURS and any(one.once for one in (layer, *stack.layers[:1]))
@@ -191,14 +191,14 @@ class Follower:
         return self.inner[node]
 
     def below(self, nodes: Iterable[ast.AST], at: Context) -> tuple[Stack, ...]:
-        """Return the stacks below some nodes: those with different layers and the shortest way."""
+        """Return the stacks below nodes; of equal `layers` and `gives`, the first by `rank`."""
         found: dict[object, Stack] = {}
         for node in nodes:
             steps = [node] if isinstance(node, Step) else self.steps(node)
             for one in () if isinstance(node, Definition) else steps:
                 for stack in self.step(one, at):
                     key = stack.places or stack.leaf, stack.gives
-                    found[key] = min(found.get(key, stack), stack, key=Stack.worth)
+                    found[key] = min(found.get(key, stack), stack, key=Stack.rank)
             if isinstance(node, ast.If):
                 holds = self.reader.holds(node.test, at)
                 if holds is not None and exits(node.body if holds else node.orelse):
