@@ -162,6 +162,15 @@ def test_an_axis_that_is_linear_at_its_foot_says_so(tmp_path: Path) -> None:
     assert "(linear to 10)" not in written(tmp_path, Picture("More and more", [[above]]))
 
 
+def test_a_logarithmic_axis_has_a_number_near_its_top(tmp_path: Path) -> None:
+    for most, numbers in (300, {"50", "100", "200"}), (30_000, {"10", "1,000", "10,000"}):
+        lines = by_size([("fixed", 30, 0), ("fixed", 40, most)])
+        panel = Panel("requests", lines, scale="symlog")
+        places = written(tmp_path, Picture("More and more", [[panel]]))
+        assert places.keys() >= numbers
+        assert ("20" in places) == (most == 300)
+
+
 def test_the_name_of_an_outage_is_above_its_panel_and_the_note_below(tmp_path: Path) -> None:
     lines, outage = by_second({"fixed": [0, 5, 800]}), ("it is down", (1.0, 2.0))
     panel = Panel("requests", lines, title="a short queue", outage=outage, limits=(0, 800))
