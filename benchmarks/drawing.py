@@ -14,10 +14,10 @@ Average: TypeAlias = Callable[[Sequence[float]], float]
 SAME_STYLE = """exponential; aloha; 1 layer; requests; Throttle(); Hedge(); bound
 fixed; 2 layers; Throttle(1.5); last client
 ethernet; budgets; budget, grpc; RetryBudget(10); 1 layer, grpc; answered in time; median
-as shipped; three waits; decorrelated; 4 layers, finagle; breaker, open 10 s
-breakers; breaker, open 2 s; breaker, 20 in 2 s; equal
+as shipped; three waits; decorrelated; 4 layers, finagle; one breaker, open 10 s
+breakers; one breaker, open 2 s; breaker, 20 in 2 s; equal
 full; 100 breakers, open 2 s
-none; bare; ladders alone; no hedge; 4 layers; capacity"""
+none; no limit; ladders alone; no hedge; 4 layers; capacity"""
 STYLES = {one: k for k, row in enumerate(SAME_STYLE.split("\n")) for one in row.split("; ")}
 """The numbers of styles, by the names of lines: a line looks the same in all pictures."""
 
