@@ -111,7 +111,7 @@ AXES = {
     "services": {
         *("time, s", "requests/s at the database", "runs that succeed, by start"),
     },
-    "submissions": {"submitters", "jobs that were taken, in all", "descriptors in use"},
+    "submissions": {"submitters", "jobs that were taken in 300 s", "descriptors in use"},
     "throttles": {"load, times the capacity", "time, s", "runs that succeed per second"},
     "waits-linear": {"try", "length of the wait after it, s"},
     "waits-logarithmic": {"try", "length of the wait after it, s"},
