@@ -96,7 +96,7 @@ def luminance(color: str) -> float:
 AXES = {
     "blackhole": {"time, s", "files that were read"},
     "breakers": {"time, s", "requests per second", "runs that end well per second"},
-    "buffer": {"producers", "consumed, MB/s", "collisions, in all"},
+    "buffer": {"producers", "consumed, MB/s", "collisions in 100 s"},
     "contention": {"clients", "calls, in all", "time until all are done, s"},
     "crash": {"time, s", "answered/s", "requests at once"},
     "hedges": {
