@@ -113,8 +113,8 @@ AXES = {
     },
     "submissions": {"submitters", "jobs that were taken in 300 s", "descriptors in use"},
     "throttles": {"load, times the capacity", "time, s", "runs that succeed per second"},
-    "waits-linear": {"try", "length of the wait after it, s"},
-    "waits-logarithmic": {"try", "length of the wait after it, s"},
+    "waits-linear": {"try", "length of the wait after the try, s"},
+    "waits-logarithmic": {"try", "length of the wait after the try, s"},
 }
 
 
