@@ -62,6 +62,9 @@ def main(words: list[str]) -> int:
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         print(f"{given.table} is not a table of rows: {error}.", file=sys.stderr)
         return WRONG
+    if not any(read(given.paths, tests=True)):
+        print(f"No Python file in {', '.join(map(str, given.paths))}.", file=sys.stderr)
+        return WRONG
     walk = walked(read(given.paths, tests=given.tests), given.table)
     found = walk.all()
     sure = [one for one in found if one.sure and above(one, given.at_most)]

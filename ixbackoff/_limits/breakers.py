@@ -244,11 +244,12 @@ class CircuitBreaker:
                 self._counted.append(failed)
 
     def _fail_while_closed(self, now: float) -> None:
-        if self.rated:
+        if self._rate is not None:
             self.count(True, now)
         else:
             self._times.append(now)
-        self._open_after_failures(now)
+        if len(self._times) == self._failures:
+            self._open_after_failures(now)
 
     def _open_after_failures(self, now: float) -> None:
         with self._lock:

@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias
 
-from .checks import finite
+from .checks import finite, inf
 from .commands import Misuse
 from .failures import TRUSTED, NotBefore, Predicate, Transient, checked_retry_after
 from .values import Value
@@ -232,9 +232,11 @@ def asked_for(failure: Any) -> float:
     """Return the seconds that the service asked to be left alone; 0 if it did not ask."""
     if failure.__class__ in SILENT:
         return 0.0
-    if FOUND.get(failure.__class__) is not transient_with_time:
-        return seconds_asked(judge(failure)) or 0.0
-    return 0.0 if retry_after_of(failure) is None else seconds_asked(failure) or 0.0
+    verdict = failure if FOUND.get(failure.__class__) is transient_with_time else judge(failure)
+    asked = retry_after_of(verdict)
+    if asked is None or (asked.__class__ is float and 0.0 <= asked < inf):
+        return asked or 0.0
+    return seconds_asked(verdict) or 0.0
 
 
 def judge_of(kind: type[Exception]) -> Judge:

@@ -208,7 +208,10 @@ class TaskPerformer(ABC):
                             value, failure = environment.events.now, None
                             continue
                         if kind in environment.immediate and not self._inside.limits:
-                            value, failure = answered(environment.immediate[kind], command)
+                            try:
+                                value, failure = environment.immediate[kind](command), None
+                            except Exception as error:
+                                value, failure = None, raisable(error)
                             continue
                         if kind is Delay:
                             self.wait(command)
@@ -230,10 +233,7 @@ class TaskPerformer(ABC):
                         self.ask_in_time(command, serving)
                     else:
                         self._arrived = ASKING
-                        environment.tally.asked += 1
-                        now = environment.events.now
-                        request = self._waits_for = Request(command, self.number, now, None, self)
-                        serving.ask(request)
+                        self._ask(command, serving, None)
                     arrived, self._arrived = self._arrived, None
                     if arrived is ASKING:
                         return
@@ -257,7 +257,7 @@ class TaskPerformer(ABC):
         self, request: Request, value: Any, failure: Exception | None, instead: Any = None
     ) -> None:
         """Take the result of a request; throw `instead` into the task, if it is given."""
-        environment = self._environment
+        environment, self._waits_for = self._environment, None  # frees the request early
         tally = environment.tally
         raised: BaseException | None = None
         if failure is None:
@@ -321,34 +321,27 @@ class TaskPerformer(ABC):
         """Send a request that has `seconds` left: by the limits around it, or by one of its own."""
         environment = self._environment
         events = environment.events
-        now = events.now
-        if seconds is not None and not self._inside.limits:
-            seconds = now + seconds - now  # as a Limit rounds
-        request = self._waits_for = Request(command, self.number, now, seconds, self)
+        request = self._waits_for = Request()
+        request.command, request.client, request.begun = command, self.number, events.now
+        request.over, request._sender, request.limit = False, self, seconds
         if seconds is not None:
-            events.after(seconds, self._expired, request)
+            if not self._inside.limits:
+                seconds = request.limit = events.now + seconds - events.now  # as a Limit rounds
+            events.after(seconds, Request.expire, request)  # a bound method would take memory
         environment.tally.asked += 1
         serving.ask(request)
 
-    def _expired(self, request: Request) -> None:
-        if not request.over:
-            self.abandon(request)
-            late, instead = TimeoutError(f"no answer arrived within {request.limit:g} s"), None
-            if not self._inside.limits:
-                where = f" ({request.command.__class__.__name__} was running)"
-                instead = DeadlineExceeded(f"not done within {request.limit:g} s{where}")
-            self.settled(request, None, late, instead)
+    def expired(self, request: Request) -> None:
+        self.abandon(request)
+        late, instead = TimeoutError(f"no answer arrived within {request.limit:g} s"), None
+        if not self._inside.limits:
+            where = f" ({request.command.__class__.__name__} was running)"
+            instead = DeadlineExceeded(f"not done within {request.limit:g} s{where}")
+        self.settled(request, None, late, instead)
 
     def abandon(self, request: Request) -> None:
         request.over = True
         self._environment.services[request.command.__class__].abandoned(request)
-
-
-def answered(handler: Callable[[Any], Any], command: Any) -> tuple[Any, Exception | None]:
-    try:
-        return handler(command), None
-    except Exception as error:
-        return None, raisable(error)
 
 
 class StreamClient(TaskPerformer):

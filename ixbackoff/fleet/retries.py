@@ -127,7 +127,6 @@ class Retrying:
         check_begun(program)
         self.environment: Final = environment
         self.events: Final = environment.events
-        self.tally: Final = environment.tally
         self.from_start: Final = timing.from_start
         self.top: Final = program.start
         self.done: Final = done  # called at the end of each run
@@ -148,7 +147,6 @@ class Retrying:
         self.limit: Final = (limited or single)[1]
         kind = self.command.__class__
         self.serving: Final = None if self.command is None else environment.find(kind)
-        self.ask: Final[Any] = None if self.serving is None else self.serving.ask
         start: Any = only_step(effect) if isinstance(effect, Chain) else None
         self.function: Callable[[], Task] | None = None  # makes the generator of an attempt
         if start.__class__ is StartStep and start.fresh:

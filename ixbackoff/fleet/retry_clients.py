@@ -20,9 +20,8 @@ from .._words.commands import Misuse
 from .._words.failures import Predicate
 from .._words.vocabulary import in_line
 from ..schedules.timings import After
-from .performers import ASKING, NOT_YET, ROOM, TaskPerformer
+from .performers import NOT_YET, ROOM, TaskPerformer
 from .retries import Refusal, Retrying
-from .services.service import Request
 
 
 class RetryClient(TaskPerformer):
@@ -63,15 +62,7 @@ class RetryClient(TaskPerformer):
         if self._bounded and not self._enter(now):
             return
         if shared.serving is not None:
-            if self._limit is not None or shared.limit is not None:
-                self.request(shared.command, shared.serving, shared.limit)
-                return
-            shared.tally.asked += 1  # as `request`, in place
-            self._arrived = ASKING
-            shared.ask(Request(shared.command, self.number, now, None, self))
-            arrived, self._arrived = self._arrived, None
-            if arrived is not ASKING:
-                self.ended(*arrived)
+            self.request(shared.command, shared.serving, shared.limit)
             return
         self.room = ROOM
         try:
@@ -127,7 +118,7 @@ class RetryClient(TaskPerformer):
             if later or checked_turn(gate, turn) > now:
                 if turn >= until:  # a gate may ignore `until`
                     raise too_late(turn, now, until)
-                self._shared.events.after(turn - now, type(self).begin, self)
+                self._shared.events.after(turn - now, BEGIN, self)
                 return True
         self._passed += (now,)
         self._line = None
@@ -157,9 +148,9 @@ class RetryClient(TaskPerformer):
                         log.begin_wait(self.number, events.now, seconds, failure)
                     if shared.from_start:
                         when = max(events.now, self.begun + seconds)
-                        events.at(when, type(self).begin, self)
+                        events.at(when, BEGIN, self)
                     else:
-                        events.after(seconds, type(self).begin, self)
+                        events.after(seconds, BEGIN, self)
                     return
                 chosen = shared.chosen
         if self._account is not None:
@@ -225,6 +216,9 @@ class RetryClient(TaskPerformer):
                 guard.leave(passed)
             elif passed:
                 guard.release(int(passed))
+
+
+BEGIN = RetryClient.begin  # the look-up in a class takes longer
 
 
 def settle(breaker: CircuitBreaker, probe: int, failure: BaseException | None, now: float) -> None:

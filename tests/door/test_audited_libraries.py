@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from ixbackoff._door.audit.layers import LayerTable
-from ixbackoff.known.inner_retries import LOOPS
+from ixbackoff.known.inner_retries import loops
 from ixbackoff.testing.web import Origin, Status
 
 from ..support.audited import audited, counted
@@ -305,25 +305,50 @@ def main(**more):
     assert audited(HEAD + text.format(given="**more"), tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    ("caught", "handler"),
-    [
-        ("openai.APITimeoutError", "time.sleep(1)"),  # one kind of what the client gives up with
-        ("Exception as error", "if not may_pass(error): raise"),  # which is what may pass
-    ],
-)
-def test_what_a_client_gives_up_with_is_tried_again(
-    caught: str, handler: str, tmp_path: Path
-) -> None:
-    text = f"""
+def test_one_kind_of_what_a_client_gives_up_with_is_tried_again(tmp_path: Path) -> None:
+    text = """
 import openai
-def main(may_pass):
+def main():
     for attempt in range(3):
         try:
             return openai.OpenAI().chat.completions.create(model="m")
-        except {caught}:
-            {handler}"""
+        except openai.APITimeoutError:
+            time.sleep(1)"""
     assert [one.tries for one in audited(HEAD + text, tmp_path)] == [9]
+
+
+@pytest.mark.parametrize(
+    ("spared", "tries"), [("openai.AuthenticationError", [9]), ("openai.OpenAIError", [])]
+)
+def test_tenacity_but_for_some_exceptions(spared: str, tries: list[int], tmp_path: Path) -> None:
+    text = f"""
+import openai
+@tenacity.retry(
+    stop=tenacity.stop_after_attempt(3), retry=tenacity.retry_if_not_exception_type(({spared},))
+)
+def main():
+    return openai.OpenAI().chat.completions.create(model="m")"""
+    assert [one.tries for one in audited(HEAD + text, tmp_path)] == tries
+
+
+@pytest.mark.parametrize(
+    ("call", "tries"),
+    [
+        ("get_object()", [9]),
+        ("get_paginator('list_objects').paginate()", [9]),
+        ("generate_presigned_url('get_object')", []),  # these ask nobody
+        ("get_paginator('list_objects')", []),
+    ],
+)
+def test_calls_of_boto3_that_ask_the_service(call: str, tries: list[int], tmp_path: Path) -> None:
+    text = f"""
+import boto3
+from botocore.config import Config
+def main(**more):
+    client = boto3.client("s3", config=Config(**more) if more else None)
+    thrice(lambda: boto3.client("s3", config=None).{call})
+    return thrice(lambda: client.{call})"""
+    assert [one.tries for one in audited(HEAD + text, tmp_path)] == tries * 2
 
 
 @pytest.mark.parametrize(("tries", "flags"), [(2, ()), (3, ("no delay",))])
@@ -351,7 +376,7 @@ def test_the_log_and_the_page_say_the_same_as_the_table() -> None:
     table = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
     for _, row in LayerTable(None, []).rows:
         library = "botocore" if row["library"] == "boto3" else row["library"]
-        remedies = {loop.remedy for loop in LOOPS.values() if loop.library == library}
+        remedies = {loop.remedy for loop in loops().values() if loop.library == library}
         assert all(row["off"] in one for one in remedies), library
         lines = [one for one in table if library in one[0].strip("| ").split(", ")]
         for _, _, own, *_ in lines[:1]:

@@ -50,6 +50,12 @@ def outer(
     return OUTER.format(head=head, body=body, caught=caught, handler=handler, rest=rest)
 
 
+def filtered(*handler: str) -> str:
+    """Return a loop of three tries whose handler looks at the exception."""
+    body = "\n            ".join(handler)
+    return outer("for attempt in range(3)", "Exception as error", body)
+
+
 FOUND = {
     "a bare except": (outer("for attempt in range(3)", "").replace("except :", "except:"), "6"),
     "an end by a flag": (outer("while not done", body="twice(); done = True"), "n x 2"),
@@ -57,7 +63,19 @@ FOUND = {
         outer("for attempt in range(3)", handler="continue", body="twice()", rest="return"),
         "6",
     ),
-    "no end": (outer("while True"), "at most ∞ x 2"),
+    "no end": (outer("while True"), "∞ x 2"),
+    "no end, and perhaps a reader": (
+        outer("while True", body="if twice(): return"),
+        "at most ∞ x 2",
+    ),
+    "no end and no wait, perhaps a prompt": (
+        outer("while True", handler="attempt += 1"),
+        "at most ∞ x 2",
+    ),
+    "a count that is set later": (
+        outer("for attempt in range(limit)", rest="pass").replace("=4", "=None"),
+        "n x 2",
+    ),
     "a clock": (
         outer("while True", rest="if time.monotonic() > limit: raise Gone"),
         "n x 2",
@@ -81,10 +99,55 @@ FOUND = {
         outer("for attempt in itertools.count()", handler="if attempt >= 3: raise"),
         "8",
     ),
+    "a count before the try": (
+        "def outer(limit=4):\n    count = 0\n    while True:\n"
+        "        if count == limit: raise Gone\n        try: return twice()\n"
+        "        except OSError: time.sleep(1)\n        finally: count = count + 1\n",
+        "8",
+    ),
     "a list of delays": (outer("for delay in (1, 2, 4)", handler="time.sleep(delay)"), "6"),
     "a predicate": (
         outer("for attempt in range(3)", "Exception as error", "if not limit(error): raise"),
         "at most 6",
+    ),
+    "a kind that goes on": (
+        filtered("if isinstance(error, OSError): time.sleep(1)", "else: raise"),
+        "6",
+    ),
+    "a kind that goes on, and a last try": (
+        filtered("if isinstance(error, OSError) and attempt < 2: time.sleep(1)", "else: raise"),
+        "6",
+    ),
+    "a kind that goes on at once": (
+        filtered("if isinstance(error, OSError):", "    continue", "raise"),
+        "6",
+    ),
+    "a kind that ends it": (
+        filtered("if isinstance(error, KeyError): raise", "time.sleep(1)"),
+        "6",
+    ),
+    "another round but for the last": (
+        filtered("if attempt < 2:", "    time.sleep(1)", "    continue", "raise"),
+        "6",
+    ),
+    "what the exception says": (filtered("if 'late' not in str(error): raise"), "at most 6"),
+    "what a part of the exception says": (
+        filtered("text = error.args", "if 'late' not in text: raise"),
+        "at most 6",
+    ),
+    "two kinds": (
+        filtered(
+            "if isinstance(error, KeyError): raise", "if isinstance(error, OSError): continue"
+        ),
+        "at most 6",
+    ),
+    "a helper that may raise": (
+        "def judge(error):\n    if error.args: raise Gone\n" + filtered("judge(error)"),
+        "at most 6",
+    ),
+    "a helper that raises, and is not told": (
+        "def judge():\n    raise Gone\n" + filtered("print(judge)", "time.sleep(1)"),
+        "6",
     ),
     "an exception of the loop itself, behind it": (
         "def inner():\n    for attempt in range(2):\n        try:\n            return work()\n"
@@ -123,6 +186,22 @@ FOUND = {
         "class Nut:\n    def __init__(self, limit): self.limit = limit\n    def get(self):\n"
         + outer("for attempt in range(self.limit)").replace("\n", "\n        ")
         + "\n        return outer()\ndef main(): Nut(5).get()",
+        "10",
+    ),
+    "an argument of the class above": (
+        "class Base:\n    def __init__(self, limit=2): self.limit = limit\n"
+        "    def get(self):\n"
+        + outer("for attempt in range(self.limit)").replace("\n", "\n        ")
+        + "\n        return outer()\nclass Nut(Base):\n    def __init__(self, limit=5):\n"
+        "        super().__init__(limit=limit)\ndef main(): Nut().get()",
+        "10",
+    ),
+    "an argument of the class above, by its place": (
+        "class Base:\n    def __init__(self, limit=2): self.limit = limit\n"
+        "    def get(self):\n"
+        + outer("for attempt in range(self.limit)").replace("\n", "\n        ")
+        + "\n        return outer()\nclass Nut(Base):\n    def __init__(self, limit=5):\n"
+        "        super().__init__(limit)\ndef main(): Nut().get()",
         "10",
     ),
     "a partial": ("def main(): thrice(functools.partial(twice))", "6"),
@@ -167,6 +246,25 @@ NOT_FOUND = {
         "def inner():\n    for attempt in range(2):\n        try:\n            return work()\n"
         "        except OSError: time.sleep(1)\n    raise Gone\n"
         + outer("for attempt in range(3)", "OSError", body="return inner()")
+    ),
+    "a kind that is not the one": filtered(
+        "if isinstance(error, Gone): time.sleep(1)", "else: raise"
+    ),
+    "a kind that is not the one, at once": filtered(
+        "if isinstance(error, Gone):", "    time.sleep(1)", "    continue", "raise"
+    ),
+    "a kind that ends it": filtered("if isinstance(error, OSError): raise", "time.sleep(1)"),
+    "a context manager": (
+        "import contextlib\n@contextlib.contextmanager\ndef inner():\n"
+        "    for attempt in range(2):\n        try:\n            yield work()\n"
+        "            return\n        except OSError: time.sleep(1)\n"
+        "def main():\n    for attempt in range(3):\n        try:\n"
+        "            with inner(): return\n        except OSError: time.sleep(1)\n"
+    ),
+    "a flag of the call": (
+        "def get(dry):\n    if dry: return\n    twice()\n"
+        "def main():\n    for attempt in range(3):\n        try: return get(True)\n"
+        "        except OSError: time.sleep(1)\n"
     ),
     "a handler that leaves": outer("for attempt in range(3)", handler="break"),
     "a handler that leaves in each case": outer(

@@ -35,6 +35,15 @@ class Sender:
         assert failure is None
         self.told.append((self.events.now, request.client))
 
+    def expired(self, request: Request) -> None:
+        raise AssertionError(request)
+
+    def request(self, number: int) -> Request:
+        made = Request()
+        made.command, made.client, made.begun, made.limit = Ask(), number, self.events.now, None
+        made.over, made._sender = False, self
+        return made
+
 
 def ended(
     model: SlowingServer, arrivals: list[float], stops: tuple[float, float] | None
@@ -45,7 +54,7 @@ def ended(
     sender = Sender(events)
 
     def ask(number: int) -> None:
-        serving.ask(Request(Ask(), number, events.now, None, sender))
+        serving.ask(sender.request(number))
 
     for number, arrival in enumerate(arrivals):
         events.at(arrival, ask, number)
@@ -166,7 +175,7 @@ class Recorded:
         def ask(_: object) -> None:
             for _number in range(count):
                 number = len(self.requests)
-                self.requests.append(Request(Ask(), number, self.events.now, None, self.sender))
+                self.requests.append(self.sender.request(number))
                 self.serving.ask(self.requests[-1])
 
         self.events.at(when, ask)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import logging
-import os
 import subprocess
 import sys
-import threading
 import time
 from itertools import repeat
 from pathlib import Path
@@ -19,7 +16,9 @@ from ixbackoff._running.sleeping import LONGEST_SLEEP
 from ixbackoff.schedules import Listed
 from ixbackoff.testing.web import Fault, Hang, Malformed, Origin, Redirect, Reset, Status, Truncated
 
-from ..support.ways.live import SYNC, Way, each_way
+from ..support.ways.live import SYNC, Way, each_way, open_descriptors
+
+ROOT = Path(__file__).parents[2]
 
 
 @each_way
@@ -59,45 +58,42 @@ def test_no_delay_is_too_long_for_the_clock(monkeypatch: pytest.MonkeyPatch) -> 
     assert slept == [5.0, LONGEST_SLEEP]
 
 
-def open_files() -> int:
-    """Count the open files, once threads of other tests have closed theirs."""
-    count, again = -1, len(os.listdir("/proc/self/fd"))
-    while count != again:
-        time.sleep(0.3)
-        count, again = again, len(os.listdir("/proc/self/fd"))
-    return count
+FAULTS: dict[str, Fault] = {
+    "/a/hang": Hang(),
+    "/a/malformed": Malformed(),
+    "/a/redirect": Redirect("/a/redirect"),
+    "/a/reset": Reset(10),
+    "/a/status": Status(503),
+    "/a/truncated": Truncated(5),
+}
 
 
 @each_way
 def test_nothing_is_left_open(way: Way, tmp_path: Path) -> None:
-    faults: list[Fault] = [
-        Hang(),
-        Malformed(),
-        Redirect("/a"),
-        Reset(10),
-        Status(503),
-        Truncated(5),
-    ]
-    with Origin({"/a": b"acorn" * 1000}) as origin:
-        threads = threading.active_count()
-        command = Download(f"{origin.url}/a", str(tmp_path / "a"))
-        upload = Upload(command.path, (tmp_path / "store" / "key").as_uri())
-        way.perform(command)  # what the libraries open once and keep, they open now
-        way.perform(upload)
-        gc.collect()  # what other tests have left
-        before = open_files()
-        for fault in faults:
-            origin.script("GET /a", repeat(fault))
-            with pytest.raises(Exception, match="/a"):
-                way.perform(command)
-        origin.script("GET /a", ())
-        way.perform(command)
-        with pytest.raises(ValueError, match="does not name a store"):
-            way.perform(Upload(command.path, "nowhere"))
-        way.perform(upload)
-        while threading.active_count() > threads:
-            time.sleep(0.01)  # the origin closes its side
-        assert len(os.listdir("/proc/self/fd")) == before
+    """In a process of its own: here, other threads may open files and close theirs."""
+    faults = {path: repeat(fault) for path, fault in FAULTS.items()}
+    with Origin(dict.fromkeys(["/a", *FAULTS], b"acorn" * 1000), faults) as origin:
+        words = f"{way.name!r}, {origin.url!r}, {str(tmp_path)!r}"
+        code = f"from {__name__} import leave_nothing_open; leave_nothing_open({words})"
+        subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, timeout=60)  # noqa: S603
+        assert {f"GET {path}" for path in FAULTS} < {*origin.counts}
+
+
+def leave_nothing_open(name: str, url: str, folder: str) -> None:
+    way = Way(name)
+    command = Download(f"{url}/a", f"{folder}/a")
+    upload = Upload(command.path, (Path(folder) / "store" / "key").as_uri())
+    way.perform(command)  # what the libraries open once and keep, they open now
+    way.perform(upload)
+    before = open_descriptors()
+    for path in FAULTS:
+        with pytest.raises(Exception, match=path):
+            way.perform(Download(url + path, command.path))
+    way.perform(command)
+    with pytest.raises(ValueError, match="does not name a store"):
+        way.perform(Upload(command.path, "nowhere"))
+    way.perform(upload)
+    assert open_descriptors() == before
 
 
 @pytest.mark.parametrize(

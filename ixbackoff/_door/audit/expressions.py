@@ -277,7 +277,7 @@ class Reader:
             scope = one.scope
             found: list[Value] = [*dict(owner.env).get(name, ())] if name in scope.names else []
             for method, value in scope.fields(name)[:MOST]:
-                env = owner.env if method.name == "__init__" else ()
+                env = self.initial(method, owner) if method.name == "__init__" else ()
                 here = Context(method, env, owner)
                 mounted = [one for _, one in scope.fields(f"{name}.mount")]
                 found += self.mounted(self.bound([value], here), mounted, here)
@@ -287,6 +287,18 @@ class Reader:
             if found:
                 return tuple(found)
         return ()
+
+    def initial(self, method: Scope, owner: Made) -> Env:
+        """Return the arguments of a class's `__init__`, or those that it gives to another one."""
+        for kind in self.ancestors(owner.scope):
+            first = [one for one in scopes_of(kind) if one.name == "__init__"]
+            if first == [method]:
+                break
+            for one in first[0].nodes if first else ():
+                if isinstance(one, ast.Call) and name_of(one) == "__init__":
+                    at = Context(first[0], owner.env, owner)
+                    return self.entered(Closure(method, (), owner), one, at).env
+        return owner.env
 
     def bound_method(self, value: Value, owner: Made) -> Values:
         if not isinstance(value, Closure) or not value.scope.is_method:
@@ -438,6 +450,10 @@ class Reader:
             or (owner is not None and self.entering(owner))
             or any(not isinstance(one, Const) for one in values)
         )
+
+
+def scopes_of(kind: Value) -> list[Scope]:
+    return [*kind.scope.inner.values()] if isinstance(kind, Made) else []
 
 
 def fits(function: Closure, node: ast.Call, named: Iterable[str]) -> bool:

@@ -11,9 +11,9 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from .expressions import UNKNOWN, Const, Env, External, Items, Made, Value, Values, number
+from .expressions import NOTHING, UNKNOWN, Const, Env, External, Items, Made, Value, Values, number
 
-TABLE = Path(__file__).with_name("table.toml")
+TABLE = Path(__file__).parents[2] / "known" / "inner_retries.toml"
 LOCKS = ("uv.lock", "poetry.lock", "requirements*.txt")
 EVERYTHING = ("builtins.Exception", "builtins.BaseException")
 OURS = "ixbackoff"
@@ -37,6 +37,7 @@ class Layer(NamedTuple):
     library: str = ""
     off: str = ""
     once: bool = False  # `nested="once"`
+    sure: bool = True  # false for a loop that may be a prompt, or a reader
 
     @property
     def place(self) -> str:
@@ -54,6 +55,8 @@ def dig(given: Env, path: str) -> Values | None:
         return values
     found: list[Value] = []
     for one in values:
+        if one == NOTHING:
+            continue
         if isinstance(one, Const) or one == UNKNOWN:
             found.append(one)
         elif isinstance(one, External):
@@ -105,8 +108,7 @@ class LayerTable:
         maybe = False
         for name, again in catches:
             if name in bases:
-                # what a client gives up with is what may pass
-                return True if again is None and failure in self.parents else again
+                return again or (None if maybe else again)
             if again and failure in self.ancestry(name):
                 return True
             known = {failure, name} & {*self.classes} or failure in self.parents
@@ -126,13 +128,15 @@ class LayerTable:
         label, counts = f"{library}'s default", [count(values) for values in found("count")]
         if counts or found("unknown") or "**" in named:
             label, known = library, [one for one in counts if one is not None]
-            tries = known[0] + row.get("adds", 0) if known else None
+            tries = (known[0] + row.get("adds", 0) if known else None) or None
         flags = ["no stop"] if row.get("wraps") and tries == inf and library != OURS else []
         if "delays" in row and row["delays"] not in named and (tries or 3) > 2:
             flags.append("no delay")
         caught = found("catches")
         kinds = tuple((name, True) for values in caught for name in self.names(values))
         catches = kinds or None if caught else ((EVERYTHING[0], True),)
+        if spared := [name for values in found("spares") for name in self.names(values)]:
+            catches = (*((name, False) for name in spared), (EVERYTHING[0], True))
         catches = None if named.keys() & row.get("judges", ()) else catches
         same = Const(True) in named.get(row.get("unless", ""), ())
         gives = (SAME,) if same else (*row.get("gives", (SAME,)),)

@@ -10,8 +10,8 @@ from math import inf
 from typing import Any, TypeAlias
 
 from .code_base import name_of, own
-from .expressions import Context, External, Items, Made, Reader, Values, number
-from .layers import ANY, EVERYTHING, SAME, Layer, LayerTable
+from .expressions import Closure, Context, External, Items, Made, Reader, Values, number
+from .layers import ANY, EVERYTHING, SAME, Caught, Layer, LayerTable
 
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 RETRIES = re.compile(r"retr(y|ies|ying)|attempt|tries\b|backoff|delay", re.I)
@@ -38,15 +38,40 @@ def exits(body: Iterable[ast.stmt]) -> bool:
     )
 
 
+def goes_on(body: Iterable[ast.stmt]) -> bool:
+    """Return whether a block can end with another round of its loop."""
+    return not exits(body) or any(isinstance(one, ast.Continue) for one in level(body))
+
+
 def may_leave(body: Iterable[ast.stmt]) -> bool:
     """Return whether a block can leave its loop without an exception."""
     return any(isinstance(one, ast.Return | ast.Break) for one in level(body))
 
 
 def guards(body: Iterable[ast.AST]) -> list[ast.If]:
-    """Return the conditions that leave the loop."""
+    """Return the conditions that leave the loop, or begin another round of it."""
     found = [one for one in body if isinstance(one, ast.If)]
-    return [one for one in found if exits(one.body) or exits(one.orelse)]
+    inside = [(one, [*level([*one.body, *one.orelse])]) for one in found]
+    return [
+        one
+        for one, both in inside
+        if exits(one.body) or exits(one.orelse) or any(isinstance(x, ast.Continue) for x in both)
+    ]
+
+
+def stays(block: list[ast.stmt], rest: list[ast.stmt]) -> bool:
+    """Return whether a block, and the rest behind it, can end with another round of the loop."""
+    again = any(isinstance(one, ast.Continue) for one in level(block))
+    return again or (not exits(block) and goes_on(rest))
+
+
+def raises(body: Iterable[ast.stmt]) -> bool:
+    return any(isinstance(one, ast.Raise) for one in own(body))
+
+
+def named(node: ast.AST) -> set[str]:
+    """Return the variables that a node mentions."""
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 class Loops:
@@ -62,7 +87,8 @@ class Loops:
         head = ast.unparse(node.target if isinstance(node, ast.For | ast.AsyncFor) else node.test)
         tests = set[str]() if each else {*re.findall(r"\w+", head)}
         found = [one for one in level(node.body) if isinstance(one, ast.Try)]
-        tries = [one for one in found if is_retried(one, node, tests)]
+        left = [(one, leaves(one, node, tests)) for one in found if is_retried(one)]
+        tries = [one for one, sure in left if sure is not False]
         calls = [one for one in own(node.body) if isinstance(one, ast.Call)]
         sleeps = [one for one in calls if SLEEPS.search(ast.unparse(one.func))]
         words = RETRIES.search(f"{head} {at.scope.name}")
@@ -75,16 +101,57 @@ class Loops:
                 return None  # one after another
         elif not sleeps and not RETRIES.search(ast.unparse(node)):
             return None  # a prompt, or a reader
-        number = self.count(node, at)
+        if at.scope.decorated("contextmanager", "asynccontextmanager"):
+            return None  # it cannot yield again
+        number = self.count(node, at) or None
         handlers = [handler for one in tries for handler in one.handlers]
-        catches = tuple((name, goes_on(one)) for one in handlers for name in self.caught(one, at))
-        flags = ["no delay"] if not sleeps and (number or 3) > 2 else []
+        catches = tuple(pair for one in handlers for pair in self.judged(one, at))
+        helped = any(self.helpers(own(one.body), at) for one in handlers)
+        flags = ["no delay"] if not (sleeps or helped) and (number or 3) > 2 else []
         slept = [one for call in sleeps for one in self.reader.values(call.func, at)]
         if isinstance(at.scope.node, ast.AsyncFunctionDef) and External("time.sleep") in slept:
             flags += ["time.sleep in a coroutine"]
         gives = tuple(self.given_up(node, at, handlers))
         place = at.scope.module.path, node.lineno, at.scope.name
-        return Layer(*place, "your loop", number, catches, gives, (*flags,)), tries
+        plain = sleeps and tries and all(sure is not None for _, sure in left)
+        may_end = isinstance(node, ast.For) or bool(plain) or (number or inf) < inf
+        made = Layer(*place, "your loop", number, catches, gives, (*flags,), sure=may_end)
+        return made, tries
+
+    def helpers(self, nodes: Iterable[ast.AST], at: Context) -> list[Closure]:
+        """Return the functions of the code base that some nodes call."""
+        calls = [one for one in nodes if isinstance(one, ast.Call)]
+        found = [value for one in calls for value in self.reader.values(one.func, at)]
+        return [one for one in found if isinstance(one, Closure)]
+
+    def judged(self, handler: ast.ExceptHandler, at: Context) -> list[Caught]:
+        """Return what a handler catches, and whether its loop goes on then, if that is known."""
+        names, about = self.caught(handler, at), {handler.name or ""}
+        if not goes_on(handler.body):
+            return [(name, False) for name in names]
+        for one in own(handler.body):
+            if isinstance(one, ast.Assign) and named(one.value) & about:
+                about |= {name for to in one.targets for name in named(to)}
+        tests = [one for one in guards(level(handler.body)) if named(one.test) & about]
+        told = [one for one in own(handler.body) if named(one) & about]
+        raising = [one for one in self.helpers(told, at) if raises(one.scope.body)]
+        if not tests and not raising:
+            return [(name, True) for name in names]
+        if len(tests) == 1 and tests[0] in handler.body and not raising:
+            test, rest = tests[0], handler.body[handler.body.index(tests[0]) + 1 :]
+            inside, other = stays(test.body, rest), stays(test.orelse, rest)
+            parts, limited = [test.test], None
+            if isinstance(test.test, ast.BoolOp):  # such as `and attempt < 3`
+                parts, limited = test.test.values, isinstance(test.test.op, ast.And)
+            match [one for one in parts if named(one) & about]:
+                case [ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(), kinds])]:
+                    found = self.know(self.reader.values(kinds, at)) or [ANY]
+                    first = inside or (limited is True and other)
+                    last = None if limited is False and inside and not other else other
+                    return [*((one, first) for one in found), *((one, last) for one in names)]
+                case _:
+                    pass
+        return [(name, None) for name in names]
 
     def caught(self, handler: ast.ExceptHandler, at: Context) -> list[str]:
         """Return the names of the exceptions that a handler catches."""
@@ -105,7 +172,7 @@ class Loops:
         """Yield the exceptions of a loop that gives up: those of its handlers, and after it."""
         last = node.end_lineno or 0
         after = [one for one in at.scope.nodes if getattr(one, "lineno", 0) > last]
-        again = [handler for handler in handlers if not exits(handler.body)]
+        again = [handler for handler in handlers if goes_on(handler.body)]
         for one in (*own(again), *own(node.orelse), *after):
             if isinstance(one, ast.Raise):
                 yield from self.raised(one, at)
@@ -119,8 +186,9 @@ class Loops:
 
     def count(self, loop: ast.For | ast.While, at: Context) -> float | None:
         """Return the tries of a loop, by its head, and by guards such as `if attempt >= 3`."""
-        steps = [one for one in own(loop.body) if isinstance(one, ast.AugAssign)]
-        lines = {ast.unparse(one.target): one.lineno for one in steps}
+        steps = [step for one in own(loop.body) if (step := stepped(one))]
+        lines = {name: line for name, line, _ in steps}
+        tried = min((one.lineno for one in level(loop.body) if isinstance(one, ast.Try)), default=0)
         tests = [(one.test, one.lineno) for one in guards(own(loop.body))]
         otherwise: float | None = inf
         if isinstance(loop, ast.While):
@@ -130,7 +198,7 @@ class Loops:
             return self.length(loop.iter, at)
         else:
             lines[ast.unparse(loop.target)] = loop.end_lineno or 0
-        down = {ast.unparse(one.target) for one in steps if isinstance(one.op, ast.Sub)}
+        down = {name for name, _, op in steps if isinstance(op, ast.Sub)}
         found: list[float] = []
         for test, line in tests:
             otherwise = None if CLOCK.search(ast.unparse(test)) else otherwise
@@ -150,7 +218,7 @@ class Loops:
                 start = number(self.reader.bound(first, at)) or 0
                 if name in down or (not line and kind in (ast.Gt, ast.GtE)):
                     limit, start, kind = start, limit, FLIPPED.get(kind, kind)
-                late = lines.get(name, 0) > line > 0
+                late = lines.get(name, 0) > line > tried
                 found.append(max(0, limit - start + (kind in (ast.Gt, ast.LtE)) + late))
         return min(found) if found else otherwise
 
@@ -165,22 +233,30 @@ class Loops:
         return len(found[0].items) if found else None
 
 
-def goes_on(handler: ast.ExceptHandler) -> bool | None:
-    """Return whether a loop goes on after a handler; `None` if a predicate decides."""
-    if exits(handler.body):
-        return False
-    tests = [node for one in guards(level(handler.body)) for node in ast.walk(one.test)]
-    calls = [one for one in tests if isinstance(one, ast.Call) and name_of(one) != "isinstance"]
-    judged = [getattr(argument, "id", "") for one in calls for argument in one.args]
-    return None if handler.name in judged else True
+def stepped(node: ast.AST) -> tuple[str, int, ast.operator] | None:
+    """Return the variable that a statement counts up or down, its line, and the operator."""
+    match node:
+        case ast.AugAssign(target=target, op=op):
+            return ast.unparse(target), node.lineno, op
+        case ast.Assign(targets=[target], value=ast.BinOp(left=left, op=op)):
+            same = ast.unparse(target) == ast.unparse(left)
+            return (ast.unparse(target), node.lineno, op) if same else None
+        case _:
+            return None
 
 
-def is_retried(one: ast.Try, loop: Loop, tests: set[str]) -> bool:
-    """Return whether the body of a `try` happens again after an exception, until it is left."""
-    again = [handler for handler in one.handlers if not exits(handler.body)]
+def is_retried(one: ast.Try) -> bool:
+    return any(goes_on(handler.body) for handler in one.handlers)
+
+
+def leaves(one: ast.Try, loop: Loop, tests: set[str]) -> bool | None:
+    """Return whether a loop ends when the body of a `try` succeeds; `None` if only sometimes."""
+    again = [handler for handler in one.handlers if goes_on(handler.body)]
     inside = [*one.body, *one.orelse]
     plain = [x for x in inside if isinstance(x, ast.Assign) and isinstance(x.value, ast.Constant)]
     flags = {ast.unparse(to) for assign in plain for to in assign.targets}
     go_on = all(any(isinstance(x, ast.Continue) for x in own(handler.body)) for handler in again)
-    left = may_leave(inside) or flags & tests or (go_on and may_leave(loop.body))
-    return bool(again and left)
+    rest = loop.body if go_on else []
+    if exits(inside) or flags & tests or exits(rest):
+        return True
+    return None if may_leave(inside) or may_leave(rest) else False

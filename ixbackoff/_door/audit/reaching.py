@@ -44,6 +44,9 @@ class Reaching:
                     compared = isinstance(one, ast.Compare) or name_of(one) == "startswith"
                     parts = [*ast.walk(one)] if compared else []
                     self.reader.deciding |= {of.id for of in parts if isinstance(of, ast.Name)}
+                flag = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
+                if isinstance(flag, ast.Name):
+                    self.reader.deciding.add(flag.id)
             given: list[ast.expr] = []
             if isinstance(node, ast.Call):
                 called = self.reader.values(node.func, at)

@@ -41,8 +41,8 @@ class Stack(NamedTuple):
     def unknown(self) -> int:
         return sum(one.tries is None for one in self.layers)
 
-    def worth(self) -> tuple[bool, int, int]:
-        return not self.sure, self.unknown, len(self.way)
+    def worth(self) -> tuple[bool, int, float, int]:
+        return not self.sure, self.unknown, -self.tries, len(self.way)
 
     @property
     def places(self) -> tuple[tuple[Path, int], ...]:
@@ -167,8 +167,7 @@ class Follower:
                 if verdict is False
                 or (forever and not whole & {*self.table.ancestry(failure), *EVERYTHING})
             ]
-            endless = layer.tries == inf and not layer.library  # it may be a prompt, or a reader
-            sure = one.sure and True in verdicts.values() and not endless
+            sure = one.sure and layer.sure and True in verdicts.values()
             caught = [] if one.later else caught
             if caught:
                 found.append(around(one, caught, sure=sure))

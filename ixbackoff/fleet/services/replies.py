@@ -72,6 +72,9 @@ class _AnswerMaker(NamedTuple):
                 value, failure = None, error
         self.sender.settled(request, value, failure)
 
+    def expired(self, request: Request) -> None:
+        self.sender.expired(request)
+
 
 def nearest_handler(handlers: Handlers, kind: type[Command[Any]]) -> Handler | None:
     """Return the handler of `kind` or of its nearest base class; `None` if `None` is an answer."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, final
 
 from ..._words.commands import Command, Handlers, Interpreter, Misuse
@@ -21,10 +20,14 @@ class Sender(Protocol):
     def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
         """Take the result of `request`."""
 
+    def expired(self, request: Request) -> None:
+        """Abandon `request`: its time is up."""
 
-@dataclass(slots=True, eq=False, repr=False)
+
 class Request:
     """A command that a client has sent to a service.
+
+    Clients set its attributes: a constructor would take longer, and a simulation makes many.
 
     Attributes:
         command: the command.
@@ -34,12 +37,13 @@ class Request:
         over: whether the request was answered, has failed or was abandoned.
     """
 
+    __slots__ = ("_sender", "begun", "client", "command", "limit", "over")
     command: Command[Any]
     client: int
     begun: float
     limit: float | None
+    over: bool
     _sender: Sender
-    over: bool = False
 
     def answer(self, value: Any = None) -> None:
         """Answer the request; do nothing if it is over."""
@@ -52,6 +56,11 @@ class Request:
         if not self.over:
             self.over = True
             self._sender.settled(self, None, failure)
+
+    def expire(self) -> None:
+        """Let the client abandon the request; do nothing if it is over."""
+        if not self.over:
+            self._sender.expired(self)
 
 
 class Serving(ABC):

@@ -22,7 +22,6 @@ class Keeper:
     Attributes:
         url: where it is.
         opened: how many connections there were.
-        served: how many answers were sent whole.
         dropped: how many requests were answered by closing the connection.
         most: how many requests there were at the same time.
         stopped: set at the end, and ends all that it does.
@@ -31,12 +30,12 @@ class Keeper:
     def __init__(self, url: str) -> None:
         self.url = url
         self.opened = 0
-        self.served = 0
         self.dropped = 0
         self.most = 0
         self.stopped = Event()
         self._lock = Lock()
         self._busy = 0
+        self._served = 0
         self._clients: set[socket.socket] = set()
 
     @property
@@ -44,6 +43,12 @@ class Keeper:
         """How many connections there are."""
         with self._lock:
             return len(self._clients)
+
+    @property
+    def served(self) -> int:
+        """How many answers were sent whole; clients that have theirs are counted."""
+        with self._lock:  # in which the end of an answer is sent
+            return self._served
 
     @property
     def busy(self) -> int:
@@ -84,15 +89,17 @@ class Keeper:
                 self.dropped += 1
             client.shutdown(socket.SHUT_RDWR)
             return
-        pieces = 10 if path == b"/slow" else 1
-        size = len(BODY) // pieces
-        client.sendall(HEAD)
-        for number in range(0 if method == b"HEAD" else pieces):
-            if pieces > 1:
+        count = 10 if path == b"/slow" else 1
+        size = len(BODY) // count
+        body = [] if method == b"HEAD" else [BODY[n * size : (n + 1) * size] for n in range(count)]
+        *pieces, last = [HEAD, *body]
+        for piece in pieces:
+            client.sendall(piece)
+            if count > 1:
                 self.stopped.wait(0.05)
-            client.sendall(BODY[number * size : (number + 1) * size])
         with self._lock:
-            self.served += 1
+            client.sendall(last)
+            self._served += 1
 
     def _count(self, by: int) -> None:
         with self._lock:
