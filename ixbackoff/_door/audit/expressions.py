@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .code_base import Binding, CodeBase, Imported, Scope, name_of
 
-MOST, DEEPEST, LONGEST = 6, 40, 50  # values of an expression; expressions in others; items
-MOST_READ = 2_000  # expressions in another one
+MOST, DEEPEST, LONGEST = 6, 40, 50  # values of an expression; nested expressions; items
+MOST_READ = 2_000  # expressions read for one outermost expression
 COPIES = ("with_options", "replace", "copy", "options")  # methods that return an object like theirs
-SAME = ("int", "float", "max", "min", "uniform", "tuple", "list", "partial")  # as an argument
-DEFAULTS = ("Field", "field", "getenv", "get")  # as an argument, or else as another one
+SAME = ("int", "float", "max", "min", "uniform", "tuple", "list", "partial")  # return an argument
+DEFAULTS = ("Field", "field", "getenv", "get")  # return their default if given, else an argument
 Env: TypeAlias = "tuple[tuple[str, Values], ...]"
 
 
@@ -112,12 +112,12 @@ class Reader:
         """The functions and classes with a layer below them; `None`: arguments are left out."""
         self.done: dict[object, Values] = {}
         self.busy: dict[object, int] = {}
-        self.inside: dict[object, Values] = {}  # cut off where one was met again inside of itself
+        self.incomplete: dict[object, Values] = {}  # cut off by a recursion or a limit
         self.cut, self.left = inf, 0
 
     def solved(self, mark: object, read: Callable[[], Iterable[Value]]) -> Values:
-        """Return what `read` yields, once; nothing for what is met again inside of itself."""
-        known = self.done.get(mark, self.inside.get(mark))
+        """Return what `read` yields, stored by `mark`; nothing in a recursion or beyond a limit."""
+        known = self.done.get(mark, self.incomplete.get(mark))
         if known is not None:
             return known
         place = len(self.busy)
@@ -129,11 +129,11 @@ class Reader:
         found = tuple(dict.fromkeys(read()))
         del self.busy[mark]
         if self.cut < place:
-            self.inside[mark] = found
+            self.incomplete[mark] = found
         else:
             self.done[mark], self.cut = found, inf
         if not place:
-            self.inside.clear()
+            self.incomplete.clear()
         return found
 
     def values(self, node: ast.expr | None, at: Context) -> Values:
@@ -196,7 +196,7 @@ class Reader:
         return (External(f"builtins.{name}"),) if hasattr(builtins, name) else ()
 
     def annotated(self, node: ast.expr | None, at: Context) -> Iterator[Value]:
-        """Yield an instance of each class that an annotation names, by default arguments."""
+        """Yield an instance, with default arguments, of each class that an annotation names."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             with suppress(SyntaxError):
                 node = ast.parse(node.value, mode="eval").body
@@ -289,7 +289,7 @@ class Reader:
         return ()
 
     def initial(self, method: Scope, owner: Made) -> Env:
-        """Return the arguments of a class's `__init__`, or those that it gives to another one."""
+        """Return the arguments of `method`: the `__init__` of `owner`, or one that it calls."""
         for kind in self.ancestors(owner.scope):
             first = [one for one in scopes_of(kind) if one.name == "__init__"]
             if first == [method]:
@@ -457,7 +457,7 @@ def scopes_of(kind: Value) -> list[Scope]:
 
 
 def fits(function: Closure, node: ast.Call, named: Iterable[str]) -> bool:
-    """Return whether a function takes the arguments of a call; it may have got more before."""
+    """Return whether a function takes all arguments of a call; `partial` may have given more."""
     given = getattr(function.scope.node, "args", None)
     if not isinstance(given, ast.arguments) or (function.owner and not function.owner.instance):
         return True
