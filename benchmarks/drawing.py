@@ -14,10 +14,10 @@ Average: TypeAlias = Callable[[Sequence[float]], float]
 SAME_STYLE = """exponential; aloha; 1 layer; requests; Throttle(); Hedge(); bound
 fixed; 2 layers; Throttle(1.5); last client
 ethernet; budgets; budget, grpc; RetryBudget(10); 1 layer, grpc; answered in time; median
-as shipped; three waits; decorrelated; 4 layers, finagle; breaker, open 10 s
-breakers; breaker, open 2 s; breaker, 20 in 2 s; equal
+as shipped; three waits; decorrelated; 4 layers, finagle; one breaker, open 10 s
+breakers; one breaker, open 2 s; breaker, 20 in 2 s; equal
 full; 100 breakers, open 2 s
-none; bare; ladders alone; no hedge; 4 layers; capacity"""
+none; no limit; ladders alone; no hedge; 4 layers; capacity"""
 STYLES = {one: k for k, row in enumerate(SAME_STYLE.split("\n")) for one in row.split("; ")}
 """The numbers of styles, by the names of lines: a line looks the same in all pictures."""
 
@@ -78,10 +78,13 @@ def grid(
 def summary(pictures: Sequence[Picture], seeds: Sequence[int], average: Average) -> Picture:
     """Return the picture of all seeds: averages, and bands from the least to the greatest value.
 
-    >>> pictures = [Picture("More", [[Panel("y", by_second({"full": [y]}))]]) for y in (1, 2, 6)]
+    `{full:.0f}` in a headline becomes the last average of the line `full`, in its last panel.
+
+    >>> lines = [by_second({"full": [y]}) for y in (1, 2, 6)]
+    >>> pictures = [Picture("Up to {full:g}", [[Panel("y", one)]]) for one in lines]
     >>> picture = summary(pictures, range(3), max)
     >>> picture.headline, picture.panels[0][0].lines["full"].band
-    ('More (max of 3 seeds)', [(1, 6)])
+    ('Up to 6 (max of 3 seeds)', [(1, 6)])
     """
 
     def line(graphs: Sequence[Graph]) -> Graph:
@@ -97,10 +100,12 @@ def summary(pictures: Sequence[Picture], seeds: Sequence[int], average: Average)
         lines = {name: line([panel.lines[name] for panel in panels]) for name in first.lines}
         return first._replace(lines=lines, title=head + "; ".join(ends))
 
-    if len(pictures) == 1:
-        return pictures[0]._replace(headline=f"{pictures[0].headline} (seed {seeds[0]})")
     grids = zip(*(picture.panels for picture in pictures), strict=True)
     rows = [[panel(panels) for panels in zip(*row, strict=True)] for row in grids]
-    text = f"{pictures[0].headline} ({average.__name__.removeprefix('f')} of {len(pictures)} seeds)"
+    every = [line for row in rows for panel in row for line in panel.lines.items()]
+    headline = pictures[0].headline.format(**{name: line.y[-1] for name, line in every})
+    if len(pictures) == 1:
+        return pictures[0]._replace(headline=f"{headline} (seed {seeds[0]})")
+    text = f"{headline} ({average.__name__.removeprefix('f')} of {len(pictures)} seeds)"
     note = f"{pictures[0].note}\nBands: from the least to the greatest value among the seeds."
     return pictures[0]._replace(headline=text, panels=rows, note=note.strip())

@@ -40,6 +40,7 @@ KINDS: dict[str, ClientKind[Probe | FetchFile]] = kinds(
 
 class FilesRead(NamedTuple):
     kind: str
+    readers: int
     reads: int
     abandoned: int  # the number of fetches and probes that exceeded their limits
     outcome: Outcome
@@ -58,7 +59,7 @@ def black_hole(
     for kind, clients in KINDS.items():
         outcome = clients.simulated(services, readers, seconds, seed)
         reads, late = (outcome.total(of) for of in (attrgetter("well"), attrgetter("late")))
-        results.append(FilesRead(kind, int(reads), int(late), outcome))
+        results.append(FilesRead(kind, readers, int(reads), int(late), outcome))
     return results
 
 
@@ -71,8 +72,9 @@ def picture(results: Sequence[FilesRead]) -> Picture:
         result.kind: [*accumulate(second.well for second in result.outcome.seconds)]
         for result in results
     }
-    headline = "One of three servers never answers: who fetches a byte first reads most files"
-    note = f"{NOTE}first fetches one byte, for 5 s. Limit of a file: 60 s; of fixed none."
+    headline = "One of three servers is silent: readers that first try one byte read most files"
+    note = f"""{NOTE}first fetches one byte, for 5 s. Limit of a file: 60 s; of fixed none.
+{results[0].readers} readers, each with one file at a time."""
     return Picture(headline, [[Panel("files that were read", by_second(reads))]], note=note)
 
 

@@ -89,12 +89,14 @@ def row(result: Buffered) -> Cells:
 def picture(results: Sequence[Buffered]) -> Picture:
     consumed = by_size((result.kind, result.producers, result.rate) for result in results)
     collisions = by_size((result.kind, result.producers, result.collisions) for result in results)
+    seconds = len(results[0].outcome.seconds)
     panels = [
         Panel("consumed, MB/s", consumed, x="producers", limits=(0, None)),
-        Panel("collisions, in all", collisions, x="producers", scale="symlog"),
+        Panel(f"collisions in {seconds} s", collisions, x="producers", scale="symlog"),
     ]
-    headline = "When a disk fills up, producers that look first hardly collide, and lose least"
-    return Picture(headline, [panels], note=NOTE + "looks first. Collision: no space for a file.")
+    headline = "On a full disk, producers that look first hardly collide, and most is consumed"
+    note = NOTE + "first looks for free space. Collision: no space for a file."
+    return Picture(headline, [panels], note=note)
 
 
 EXPERIMENT = Experiment(buffered, row, picture)

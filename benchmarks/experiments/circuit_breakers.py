@@ -45,10 +45,10 @@ class Protection(NamedTuple):
 def protections(processes: int) -> list[Protection]:
     short, long = OPEN_FOR
     return [
-        Protection("bare"),
+        Protection("no limit"),
         Protection("budget, grpc", budget=RetryBudget.grpc),
-        Protection(f"breaker, open {short:g} s", 1, short),
-        Protection(f"breaker, open {long:g} s", 1, long),
+        Protection(f"one breaker, open {short:g} s", 1, short),
+        Protection(f"one breaker, open {long:g} s", 1, long),
         Protection(f"{processes} breakers, open {short:g} s", processes, short),
     ]
 
@@ -125,7 +125,8 @@ def picture(results: Sequence[Protected]) -> Picture:
         {"": {result.way.name: (result.asked, result.watched.well) for result in results}},
         {"requests per second": "symlog", "runs that end well per second": "linear"},
         ("the service is down", results[0].watched.stopped.span),
-        "budget, grpc: failed runs are not shown. breakers: each has an equal share of clients.",
+        "no limit: neither budget nor breaker. breakers: each has an equal share of clients.\n"
+        "budget, grpc: a retry budget with the numbers of gRPC; its failed runs are not shown.",
     )
 
 

@@ -54,8 +54,10 @@ STEADY = 15
 OUTAGE = 20
 WATCH = 40
 WARM = 5  # seconds until the load is steady
-SHIPPED = "as shipped: the article's program; its first wait is 2.7 times a client's last pause."
-REMEDIED = "three waits, budgets: exponential; failed runs not shown. breakers: 10, fixed waits."
+SHIPPED = """as shipped: the program of "Exponential Backoff or how not to crash a server";
+its first wait is 2.7 times the pause before the request."""
+REMEDIED = """three waits, budgets: exponential; failed runs not shown.
+budgets, breakers: one in each of 10 processes. breakers: with fixed waits."""
 AT_ONCE = 1e-9  # the time to think before the runs of "as shipped", which think in their first wait
 SHARE = 0.9
 LAST = 0.25
@@ -268,12 +270,13 @@ def picture(results: Sequence[Crash]) -> Picture:
             way: [[second.well for second in counts], [second.load for second in counts]]
             for way, counts in reversed(seconds.items())
         }
+    stopped = results[0].stopped
     what, note = ("waits", SHIPPED) if results[-1].remedy == "nothing" else ("remedies", REMEDIED)
     return grid(
-        f"After an outage: with which {what} does the server come back?",
+        f"After an outage of {stopped.length:g} s: with which {what} does the server come back?",
         columns,
         {"answered/s": "linear", "requests at once": "symlog"},
-        ("the server is stopped", results[0].stopped.span),
+        ("the server is stopped", stopped.span),
         "fixed: waits of 0.1 s. exponential: first 0.1 s, then 2.7 times the last.\n" + note,
     )
 

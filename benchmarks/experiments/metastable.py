@@ -111,8 +111,14 @@ def picture(results: Sequence[Load]) -> Picture:
         title = f"{result.outcome}: {result.rate} arrivals/s, {result.outage:g} s of outage"
         down = "the server is down", result.watched.stopped.span
         panels.append(Panel("per second", by_second(lines), title=title, outage=down))
-    headline = f"A server of {CAPACITY} requests/s, retries {fewest}: four outcomes of an outage"
-    return Picture(headline, [panels[:2], panels[2:]], inches=(11.0, 6.0), shared=True)
+    again = "one retry" if fewest == 1 else f"{fewest} retries"
+    headline = (
+        f"A server of {CAPACITY} requests/s, clients with {again} after {LIMIT:g} s: four outcomes"
+    )
+    above = f"{CAPACITY} / (1 + {fewest}) = {boundary(fewest):g}"
+    note = f"""In time: within {LIMIT:g} s. vulnerable: works, but above {above} arrivals/s an
+outage can tip it over. metastable: one did. The two rows have different scales."""
+    return Picture(headline, [panels[:2], panels[2:]], (11.0, 6.0), note, shared=True)
 
 
 EXPERIMENT = Experiment(metastable, row, picture, names=3, average=median)

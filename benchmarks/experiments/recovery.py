@@ -177,7 +177,7 @@ def picture(results: Sequence[Comparison]) -> Picture:
         for name in "last client", "median":
             lines[name] = lines[name]._replace(style={**lines[name].style, "linestyle": ""})
         panels.append(Panel(label, lines, x, title, x_scale="log", limits=(0.9, 6)))
-    headline = "How late the end of an outage is noticed: a maximum M bounds it"
+    headline = "How late the end of an outage is noticed: with a maximum M, at most M after its end"
     many, (t, f, r, m) = len(capped.noticed) + capped.gave_up, capped.formula
     note = f"""T: {t:g} s. F: {f:g}. N: 0, 1, 2, ... R: random, from 1 to {r:g}. M: {m:g} s.
 {many:,} clients; without R, 1 (all do the same). Times are from the beginning of the outage."""

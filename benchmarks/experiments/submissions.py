@@ -79,7 +79,7 @@ def picture(results: Sequence[Submissions]) -> Picture:
     every, seconds = Scheduler.descriptors, len(results[0].outcome.seconds)
     used |= {"none left": [every] * seconds, f"{GIVE_WAY:,} left": [every - GIVE_WAY] * seconds}
     panels = [
-        Panel("jobs that were taken, in all", jobs, x="submitters", limits=(0, None)),
+        Panel(f"jobs that were taken in {seconds} s", jobs, x="submitters", limits=(0, None)),
         Panel("descriptors in use", by_second(used), x=f"time with {watched} submitters, s"),
     ]
     headline = "When descriptors run out, submitters that look first go on as before"

@@ -73,7 +73,8 @@ def files_of(words: list[str]) -> Iterator[tuple[Path, Path]]:
         elif path.is_dir():
             for file in sorted(path.rglob("*.py")):
                 inner = file.relative_to(path).parts
-                if not any(part.startswith(".") or part in SKIPPED for part in inner):
+                left_out = any(part.startswith(".") or part in SKIPPED for part in inner)
+                if not left_out and file.is_file():  # and no link to nowhere, and no pipe
                     yield file, path
 
 

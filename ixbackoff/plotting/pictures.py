@@ -64,27 +64,26 @@ def plot(
             "more."
         )
     runs = {
-        name: [
-            timing.preview(wait_count, seed=number)
-            for number in range(seed, seed + 1 if timing.deterministic else seed + RUNS)
+        name.lstrip("_"): [
+            one.preview(wait_count, seed=seed + k) for k in range(1 if one.deterministic else RUNS)
         ]
-        for name, timing in schedules.items()
+        for name, one in schedules.items()
     }
-    first = min(run[0][0] for run in runs.values())
-    last = max(run[0][-1] for run in runs.values())
-    ratios = [b / a for run in runs.values() for a, b in pairwise(run[0]) if a > 0 and b < HIGHEST]
+    shown = [(name, some[0]) for name, some in runs.items()]
+    first, last = min(run[0] for _, run in shown), max(run[-1] for _, run in shown)
+    ratios = [(b / a, of) for of, run in shown for a, b in pairwise(run) if 0 < a < b < HIGHEST]
+    most, whose = max(ratios, default=(1.0, shown[0][0]))
     heads = {
-        "linear": f"In this run the waits grow from {first:.3g} s to {last:.3g} s",
-        "log": f"In this run a wait is at most {max(ratios, default=1):.3g} times the one before",
+        "linear": f"A run of each schedule: the waits grow from {first:.3g} s to {last:.3g} s",
+        "log": f"A run of each schedule: up to {most:.3g} times the wait before ({whose})",
     }
     note = f"A line: one run, seed {seed}. A band, if waits are random: the range of {RUNS} runs."
     files: list[Path] = []
     for name_of_scale, scale in SCALES.items():
         lines = {
-            label.lstrip("_"): curve(number, some, scale)
-            for number, (label, some) in enumerate(runs.items())
+            label: curve(number, some, scale) for number, (label, some) in enumerate(runs.items())
         }
-        panel = Panel("length of the wait after it, s", lines, x="try", scale=scale)
+        panel = Panel("length of the wait after the try, s", lines, x="try", scale=scale)
         picture = Picture(heads[scale], [[panel]], (8.0, 5.0), note)
         files += draw(picture, f"{name}-{name_of_scale}", Path(folder))
     return files

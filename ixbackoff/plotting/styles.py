@@ -48,7 +48,8 @@ def plain(axis: Any) -> None:
     ticker: Any = import_module("matplotlib.ticker")
     if axis.get_scale() == "symlog":
         tens = [10**k for k in range(12)]
-        axis.set_major_locator(ticker.FixedLocator([0, 2, 5, *tens[1:]]))
+        more = [20, 50, 200, 500] if axis.get_view_interval()[1] < 1000 else []
+        axis.set_major_locator(ticker.FixedLocator([0, 2, 5, *more, *tens[1:]]))
         axis.set_minor_locator(ticker.FixedLocator([n * ten for ten in tens for n in range(1, 10)]))
     axis.set_major_formatter(ticker.StrMethodFormatter("{x:,.10g}"))
     axis.set_minor_formatter(ticker.NullFormatter())

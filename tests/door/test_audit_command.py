@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -86,6 +87,17 @@ def test_a_folder_without_python_is_not_called_clean(
     (here / "notes").mkdir()
     assert audit_command.main(["notes"]) == 2
     assert capsys.readouterr() == ("", "No Python file in notes.\n")
+
+
+def test_links_to_nowhere_pipes_and_folders_are_no_files(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "a.py").symlink_to(here / "nowhere")
+    (here / "b.py").mkdir()
+    os.mkfifo(here / "c.py")
+    (here / "d.py").write_text(loops(3, 2))
+    assert audit_command.main(["."]) == 1
+    assert capsys.readouterr().out.startswith("1 modules (0 unreadable)")
 
 
 def test_its_formats(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -300,9 +300,11 @@ def test_unknown_arguments_of_a_request_leave_the_count_of_its_client(tmp_path: 
 import openai
 def main(**more):
     client = openai.OpenAI({given})
-    thrice(lambda: client.chat.completions.create(**more))"""
-    assert [one.tries for one in audited(HEAD + text.format(given=""), tmp_path)] == [9]
-    assert audited(HEAD + text.format(given="**more"), tmp_path) == []
+    thrice(lambda: client.chat.completions.create(**more))
+    thrice(lambda: openai.chat.completions.create(**more))
+    thrice(lambda: requests.get("a", **more))"""
+    assert [one.tries for one in audited(HEAD + text.format(given=""), tmp_path)] == [9, 9]
+    assert len(audited(HEAD + text.format(given="**more"), tmp_path)) == 1
 
 
 def test_one_kind_of_what_a_client_gives_up_with_is_tried_again(tmp_path: Path) -> None:

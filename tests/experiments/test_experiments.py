@@ -201,19 +201,19 @@ def test_rows_of_one_name_are_one_row_and_columns_of_one_group_are_together() ->
 def test_a_picture_of_one_seed_says_which_and_of_many_has_their_medians() -> None:
     pictures = [
         Picture(
-            "Calls",
-            [[Panel("calls", by_second({"full": [calls, 5]}), title=f"back with:\n{names}")]],
+            "{full:g} calls",
+            [[Panel("calls", by_second({"full": [5, calls]}), title=f"back with:\n{names}")]],
         )
         for calls, names in ((1, "equal; full"), (2, "full"), (9, "full; none; equal"))
     ]
-    assert summary(pictures[:1], (7,), median).headline == "Calls (seed 7)"
+    assert summary(pictures[:1], (7,), median).headline == "1 calls (seed 7)"
     drawn = summary(pictures, (0, 1, 2), median)
-    assert drawn.headline == "Calls (median of 3 seeds)"
+    assert drawn.headline == "2 calls (median of 3 seeds)"
     [[panel]] = drawn.panels
     assert panel.title == "back with:\nfull; equal in 2 of 3; none in 1 of 3"
     assert summary([drawn] * 2, (0, 1), median).panels[0][0].title == panel.title
     assert drawn.note == "Bands: from the least to the greatest value among the seeds."
-    assert (panel.lines["full"].y, panel.lines["full"].band) == ([2, 5], [(1, 9), (5, 5)])
+    assert (panel.lines["full"].y, panel.lines["full"].band) == ([5, 2], [(5, 5), (1, 9)])
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def luminance(color: str) -> float:
 AXES = {
     "blackhole": {"time, s", "files that were read"},
     "breakers": {"time, s", "requests per second", "runs that end well per second"},
-    "buffer": {"producers", "consumed, MB/s", "collisions, in all"},
+    "buffer": {"producers", "consumed, MB/s", "collisions in 100 s"},
     "contention": {"clients", "calls, in all", "time until all are done, s"},
     "crash": {"time, s", "answered/s", "requests at once"},
     "hedges": {
@@ -111,10 +111,10 @@ AXES = {
     "services": {
         *("time, s", "requests/s at the database", "runs that succeed, by start"),
     },
-    "submissions": {"submitters", "jobs that were taken, in all", "descriptors in use"},
+    "submissions": {"submitters", "jobs that were taken in 300 s", "descriptors in use"},
     "throttles": {"load, times the capacity", "time, s", "runs that succeed per second"},
-    "waits-linear": {"try", "length of the wait after it, s"},
-    "waits-logarithmic": {"try", "length of the wait after it, s"},
+    "waits-linear": {"try", "length of the wait after the try, s"},
+    "waits-logarithmic": {"try", "length of the wait after the try, s"},
 }
 
 
@@ -160,6 +160,15 @@ def test_an_axis_that_is_linear_at_its_foot_says_so(tmp_path: Path) -> None:
     assert "(linear to 10)" in places
     above = panel._replace(lines=by_size([("fixed", 30, 50), ("fixed", 40, 800)]))
     assert "(linear to 10)" not in written(tmp_path, Picture("More and more", [[above]]))
+
+
+def test_a_logarithmic_axis_has_a_number_near_its_top(tmp_path: Path) -> None:
+    for most, numbers in (300, {"50", "100", "200"}), (30_000, {"10", "1,000", "10,000"}):
+        lines = by_size([("fixed", 30, 0), ("fixed", 40, most)])
+        panel = Panel("requests", lines, scale="symlog")
+        places = written(tmp_path, Picture("More and more", [[panel]]))
+        assert places.keys() >= numbers
+        assert ("20" in places) == (most == 300)
 
 
 def test_the_name_of_an_outage_is_above_its_panel_and_the_note_below(tmp_path: Path) -> None:

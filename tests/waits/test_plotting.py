@@ -178,13 +178,13 @@ def test_what_has_no_place_on_an_axis_is_left_out(tmp_path: Path) -> None:
 def test_a_headline_says_how_long_the_waits_get_or_how_fast_they_grow(tmp_path: Path) -> None:
     plot({"steep": Exponential(1, 3), "even": Constant(1)}, tmp_path, wait_count=3)
     linear, logarithmic = (words(tmp_path / f"waits-{scale}.svg") for scale in SCALES)
-    assert "In this run the waits grow from 1 s to 9 s" in linear
-    assert "In this run a wait is at most 3 times the one before" in logarithmic
+    assert "A run of each schedule: the waits grow from 1 s to 9 s" in linear
+    assert "A run of each schedule: up to 3 times the wait before (steep)" in logarithmic
     note = "A line: one run, seed 1. A band, if waits are random: the range of 100 runs."
     assert note in linear
     assert note in logarithmic
     plot({"none": Constant(0)}, tmp_path, wait_count=1)
-    assert "In this run a wait is at most 1 times the one before" in words(
+    assert "A run of each schedule: up to 1 times the wait before (none)" in words(
         tmp_path / "waits-logarithmic.svg"
     )
 

@@ -306,7 +306,7 @@ class Follower:
         if row is None:
             return ()
         given = self.reader.keywords(node, at)
-        if end and "**" not in dict(one.given):
+        if not row.get("call") and "**" not in dict(one.given):
             given.pop("**", None)  # it is about the request, and not about the client
         both = tuple({**dict(one.given), **given}.items())
         layer = self.table.layer(row, both, file, node.lineno)._replace(name=one.path)

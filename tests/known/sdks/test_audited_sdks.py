@@ -63,6 +63,13 @@ def main():
         ".embeddings.create(model='m', input='a'))",
         9,
     ),
+    "openai: its own client": (
+        """
+def main():
+    openai.api_key, openai.base_url = "a", URL
+    thrice(lambda: ask(openai))""",
+        9,
+    ),
     "anthropic": (
         "def main(): thrice(lambda: anthropic.Anthropic(api_key='a', base_url=URL)"
         ".messages.create(model='m', messages=TEXT, max_tokens=9))",
@@ -71,6 +78,11 @@ def main():
     "litellm": (
         "def main(): thrice(lambda: litellm.completion('openai/m', TEXT, api_base=URL,"
         " api_key='a'))",
+        9,
+    ),
+    "litellm: embeddings, whatever max_retries says": (
+        "def main(): thrice(lambda: litellm.embedding('openai/m', ['a'], api_base=URL,"
+        " api_key='a', max_retries=0))",
         9,
     ),
     "langchain-openai": (
