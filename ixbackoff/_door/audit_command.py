@@ -66,8 +66,8 @@ def main(words: list[str]) -> int:
         print(f"No Python file in {', '.join(map(str, given.paths))}.", file=sys.stderr)
         return WRONG
     walk = walked(read(given.paths, tests=given.tests), given.table)
-    found = walk.all()
-    sure = [one for one in found if one.sure and above(one, given.at_most)]
+    found = [one for one in walk.all() if above(one, given.at_most)]
+    sure = [one for one in found if one.sure]
     shown = found if given.all else sure
     if given.output_format == "full":
         print(*text(walk, shown, given.top, given.all), sep="\n")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         """A replacement for all waits of the process, active while it is in `SWITCHES`.
 
         Attributes:
-            skips: whether waits take no time. One active switch that skips is enough.
+            skips: whether waits take no time; else they are forbidden, unless another one skips.
         """
 
         skips: bool
@@ -49,7 +49,7 @@ SWITCHES = placed("SWITCHES", StateList["Switch"]())
 
 
 def skipped(seconds: float) -> bool:
-    """Pass a wait to the active switches; return whether there are any."""
+    """Pass a wait to the switches that skip, or else to all; return whether any is active."""
     switches = [*SWITCHES]
     for switch in [each for each in switches if each.skips] or switches:
         switch.take(seconds)

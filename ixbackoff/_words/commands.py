@@ -233,7 +233,7 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """A table of handlers; the plain ones, except that of `Delay`, also answer in place."""
+    """A table of handlers; the machine itself may call the plain ones, except that of `Delay`."""
 
     __slots__ = ("_handlers", "_in_place")
     _handlers: Handlers

@@ -73,7 +73,7 @@ class PartFile:
             with suppress(OSError):
                 if os.fstat(self.descriptor).st_size:  # the next run may resume it
                     self._close()
-            self.leave()
+            self.release()
             raise
         return self
 
@@ -148,14 +148,14 @@ class PartFile:
             system.sync_folder(self.folder)
 
     def __exit__(self, *_: object) -> None:
-        self.leave()
+        self.release()
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Close the part, and remove it unless it can be resumed; Ctrl-C is raised after that."""
         interrupted: KeyboardInterrupt | None = None
         while True:
             try:
-                self._leave()
+                self._release()
                 OPEN.discard(self)
             except KeyboardInterrupt as again:
                 interrupted = again
@@ -164,7 +164,7 @@ class PartFile:
         if interrupted is not None:
             raise interrupted
 
-    def _leave(self) -> None:
+    def _release(self) -> None:
         if self._file is None:
             return
         stays = not self.copy and self.origin is not None and self.size >= WORTH_KEEPING
@@ -230,14 +230,14 @@ def is_header(text: str) -> bool:
 
 
 OPEN: WeakSet[PartFile] = WeakSet()
-"""The open parts. An event loop that is interrupted again and again abandons them, so `leave_all`
-leaves the rest at the end of the process. An unreferenced part is closed, and unlocked, by its
+"""The open parts. An event loop that is interrupted again and again abandons some: `release_all`
+releases them at the end of the process. An unreferenced part is closed, and unlocked, by its
 `FileIO`: a `__del__` would swallow Ctrl-C."""
 
 
 @atexit.register
-def leave_all() -> None:
-    """Leave the parts of this process; a forked child has copies of its parent's."""
+def release_all() -> None:
+    """Release the parts that this process opened; a forked child has copies of its parent's."""
     for part in [*OPEN]:
         if part.process == os.getpid():
-            part.leave()
+            part.release()

@@ -40,7 +40,7 @@ def fetch(
             fetched = complete(Arrival(command, exchange, part, progress), connections)
             part.commit()
     finally:
-        part.leave()  # again: Ctrl-C may have come at the beginning of `__exit__`
+        part.release()  # again: Ctrl-C may have come at the beginning of `__exit__`
     return fetched
 
 

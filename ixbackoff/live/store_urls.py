@@ -57,7 +57,7 @@ def store_of(
             from .folders import make
         make(folder)
         return LocalStore(folder), key
-    scheme, separator, rest = url.partition("://")
+    scheme, _, rest = url.partition("://")
     place, _, key = rest.partition("/")
     if scheme == "memory":
         with needed("Upload", "live", LIVE):
@@ -66,10 +66,9 @@ def store_of(
     if scheme == "s3" and place:
         key = checked_key(key, shown)
         return s3_store(place, limits=limits), key
-    begin = scheme + separator if separator else ""
     raise ValueError(
-        f"A URL that begins with {begin!r} does not name a store: give file:///folder/key, "
-        "memory:///key or s3://bucket/key."
+        f"{shown!r} does not name a store: give file:///folder/key, memory:///key or "
+        "s3://bucket/key."
     )
 
 

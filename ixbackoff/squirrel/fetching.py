@@ -122,7 +122,7 @@ class FetchedFiles:
             else:
                 with suppress(OSError, NotReady):  # then a later run begins anew
                     file.part.separate()
-            file.part.leave()
+            file.part.release()
         elif kept:  # an earlier run may have died before it removed its file
             for path in self._left_of(resource, folder):
                 with suppress(OSError), own_folder(folder) as opened:

@@ -175,7 +175,7 @@ def test_squirrels_leave_each_other_in_peace_and_clear_up_after_the_dead(tmp_pat
             os.utime(lasting, (0, 0))
             with fetching_folder(tmp_path):
                 assert {*folder.iterdir()} == {lasting, private, Path(ours.part.part)}
-            ours.part.leave()
+            ours.part.release()
         process.kill()
         process.wait()
         os.utime(lasting)

@@ -15,8 +15,8 @@ from .code_base import Binding, CodeBase, Imported, Scope, name_of
 MOST, DEEPEST, LONGEST = 6, 40, 50  # values of an expression; nested expressions; items
 MOST_READ = 2_000  # expressions that one evaluation may visit
 COPIES = ("with_options", "replace", "copy", "options")  # methods that return an object like theirs
-SAME = ("int", "float", "max", "min", "uniform", "tuple", "list", "partial")  # as an argument
-DEFAULTS = ("Field", "field", "getenv", "get")  # as `default=`, the second or the first argument
+SAME = ("int", "float", "max", "min", "uniform", "tuple", "list", "partial")  # return an argument
+DEFAULTS = ("Field", "field", "getenv", "get")  # return their default if given, else an argument
 Env: TypeAlias = "tuple[tuple[str, Values], ...]"
 
 
