@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Generator
 from itertools import repeat
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -14,7 +11,9 @@ from ixbackoff._door.audit.layers import LayerTable
 from ixbackoff.known.inner_retries import loops
 from ixbackoff.testing.web import Origin, Status
 
-from ..support.audited import audited, counted
+from ..support.audited import audited, closing, counted
+
+__all__ = ["closing"]  # a fixture
 
 HEAD = """
 import os, time, asyncio, functools
@@ -209,28 +208,6 @@ def test_a_config_that_is_not_known_is_not_the_default(tmp_path: Path) -> None:
     text = BOTO3.replace("main()", "main(more)")
     config = ", config=boto3.session.Config(retries=more)"
     assert audited(HEAD + text.format(config=config), tmp_path) == []
-
-
-@pytest.fixture
-def closing() -> Generator[tuple[str, list[None]]]:
-    """A server that closes each connection at once, and counts them."""
-    accepted: list[None] = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def serve() -> None:
-            while True:
-                try:
-                    connection, _ = server.accept()
-                except OSError:
-                    return
-                accepted.append(None)
-                connection.close()
-
-        thread = Thread(target=serve, daemon=True)
-        thread.start()
-        yield f"redis://127.0.0.1:{server.getsockname()[1]}", accepted
-        server.shutdown(socket.SHUT_RDWR)
-        thread.join()
 
 
 REDIS = """

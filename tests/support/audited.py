@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import socket
 import time
+from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -37,3 +40,25 @@ def counted(folder: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     spec.loader.exec_module(module)
     with suppress(Exception):
         module.main()
+
+
+@pytest.fixture
+def closing() -> Generator[tuple[str, list[None]]]:
+    """A server that closes each connection at once, and counts them."""
+    accepted: list[None] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                accepted.append(None)
+                connection.close()
+
+        thread = Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"redis://127.0.0.1:{server.getsockname()[1]}", accepted
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()

@@ -11,8 +11,10 @@ import pytest
 
 from ixbackoff.testing.web import Status
 
-from ...support.audited import audited, counted
+from ...support.audited import audited, closing, counted
 from .trying import FailingEverywhere
+
+__all__ = ["closing"]  # a fixture
 
 HEAD = """
 import asyncio, os, random, time
@@ -342,3 +344,26 @@ def requests_of(folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     with FailingEverywhere(Status(503, body=b"{}")) as origin:
         counted(folder, monkeypatch, origin.url)
         return len(origin.requests)
+
+
+@pytest.mark.parametrize(("retry", "connections"), [("", 16), (", retry=None", None)])
+def test_redis_before_8(
+    retry: str,
+    connections: int | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    closing: tuple[str, list[None]],
+) -> None:
+    text = f"""
+import os, urllib.parse
+import redis
+from ixbackoff import N3, backoff
+HOST = urllib.parse.urlparse(os.environ.get("ORIGIN", ""))
+@backoff(N3)
+def main():
+    redis.Redis(HOST.hostname, HOST.port{retry}).ping()"""
+    found = audited(text, tmp_path)
+    assert [one.tries for one in found] == ([connections] if connections else [])
+    url, accepted = closing
+    counted(tmp_path, monkeypatch, url)
+    assert len(accepted) == (connections or 4)
