@@ -17,6 +17,7 @@ MOST_READ = 2_000  # expressions that one evaluation may visit
 COPIES = ("with_options", "replace", "copy", "options")  # methods that return an object like theirs
 SAME = ("int", "float", "max", "min", "uniform", "tuple", "list", "partial")  # return an argument
 DEFAULTS = ("Field", "field", "getenv", "get")  # return their default if given, else an argument
+IMPORTS = ("importlib.import_module", "builtins.__import__")
 Env: TypeAlias = "tuple[tuple[str, Values], ...]"
 
 
@@ -320,6 +321,15 @@ class Reader:
 
     def made(self, function: External, node: ast.Call, at: Context) -> Values:
         """Return the result of a function of another library."""
+        if function.path in IMPORTS and node.args:
+            named = self.values(node.args[0], at)
+            return (
+                *(
+                    External(one.value)
+                    for one in named
+                    if isinstance(one, Const) and str(one.value) == one.value
+                ),
+            )
         path, _, name = function.path.rpartition(".")
         name = name.strip("()")
         root = path.partition(".")[0]

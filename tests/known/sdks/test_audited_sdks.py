@@ -294,13 +294,22 @@ async def agent():
 def main(): asyncio.run(agent())""",
         54,
     ),
-}
-UNSEEN = {
     "a lazy module": (
         """
 import importlib
 def lazy(): return importlib.import_module("litellm")
 def main(): thrice(lambda: lazy().completion("openai/m", TEXT, api_base=URL, api_key="a"))""",
+        9,
+    ),
+}
+UNSEEN = {
+    "a module by a name that is computed": (
+        """
+import importlib
+def lazy(name): return importlib.import_module(name.lower())
+def main():
+    of = lazy("LITELLM")
+    thrice(lambda: of.completion("openai/m", TEXT, api_base=URL, api_key="a"))""",
         9,
     ),
     "a method that is set later": (
