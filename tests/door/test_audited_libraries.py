@@ -282,6 +282,9 @@ def main(**more):
     thrice(lambda: requests.get("a", **more))"""
     assert [one.tries for one in audited(HEAD + text.format(given=""), tmp_path)] == [9, 9]
     assert len(audited(HEAD + text.format(given="**more"), tmp_path)) == 1
+    assert len(audited(HEAD + text.format(given="max_retries=-1"), tmp_path)) == 1
+    text = "import litellm\ndef main(**more): thrice(lambda: litellm.completion('m', **more))"
+    assert audited(HEAD + text, tmp_path) == []
 
 
 def test_one_kind_of_what_a_client_gives_up_with_is_tried_again(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ FOUND = {
         "at most ∞ x 2",
     ),
     "a count that is set later": (
-        outer("for attempt in range(limit)", rest="pass").replace("=4", "=None"),
+        "LIMIT = None\n" + outer("for attempt in range(LIMIT)"),
         "n x 2",
     ),
     "a clock": (
@@ -146,8 +146,36 @@ FOUND = {
         "at most 6",
     ),
     "a helper that raises, and is not told": (
-        "def judge():\n    raise Gone\n" + filtered("print(judge)", "time.sleep(1)"),
+        "def judge():\n    if work: raise Gone\n" + filtered("judge()"),
         "6",
+    ),
+    "a helper that may raise, and a kind": (
+        "def judge(error):\n    if error.args: raise Gone\n"
+        + filtered("judge(error)", "if isinstance(error, KeyError): raise"),
+        "at most 6",
+    ),
+    "a kind that ends the last try": (
+        filtered("if isinstance(error, OSError) and attempt >= 2: raise", "time.sleep(1)"),
+        "6",
+    ),
+    "a kind, or not the last try": (
+        filtered("if isinstance(error, KeyError) or attempt < 2: continue", "raise"),
+        "at most 6",
+    ),
+    "a kind that is not known": (
+        filtered("if isinstance(error, kinds()): time.sleep(1)", "else: raise"),
+        "at most 6",
+    ),
+    "no end, and a success behind the try": (
+        outer("while True", handler="time.sleep(1); continue", body="twice()", rest="return"),
+        "∞ x 2",
+    ),
+    "no end, and two parts of which one may go on": (
+        outer(
+            "while True",
+            rest="try:\n            if twice(): break\n        except OSError: time.sleep(1)",
+        ),
+        "at most ∞ x 2",
     ),
     "an exception of the loop itself, behind it": (
         "def inner():\n    for attempt in range(2):\n        try:\n            return work()\n"
@@ -202,6 +230,14 @@ FOUND = {
         + outer("for attempt in range(self.limit)").replace("\n", "\n        ")
         + "\n        return outer()\nclass Nut(Base):\n    def __init__(self, limit=5):\n"
         "        super().__init__(limit)\ndef main(): Nut().get()",
+        "10",
+    ),
+    "an argument that the class above does not get": (
+        "class Base:\n    def __init__(self, limit): self.limit = limit\nclass Nut(Base):\n"
+        "    def __init__(self, limit):\n        self.most = limit\n"
+        "        super().__init__(9)\n    def get(self):\n"
+        + outer("for attempt in range(self.most)").replace("\n", "\n        ")
+        + "\n        return outer()\ndef main(): Nut(5).get()",
         "10",
     ),
     "a partial": ("def main(): thrice(functools.partial(twice))", "6"),
@@ -261,6 +297,17 @@ NOT_FOUND = {
         "def main():\n    for attempt in range(3):\n        try:\n"
         "            with inner(): return\n        except OSError: time.sleep(1)\n"
     ),
+    "another handler": outer(
+        "for attempt in range(3)",
+        "OSError",
+        "raise\n        except Exception:\n            time.sleep(1)",
+    ),
+    "an end after the first try": outer("for attempt in range(3)", body="twice()", rest="return"),
+    "a flag of the call that is not set": (
+        "def get(wet):\n    if not wet: return\n    twice()\n"
+        "def main():\n    for attempt in range(3):\n        try: return get(False)\n"
+        "        except OSError: time.sleep(1)\n"
+    ),
     "a flag of the call": (
         "def get(dry):\n    if dry: return\n    twice()\n"
         "def main():\n    for attempt in range(3):\n        try: return get(True)\n"
@@ -278,6 +325,12 @@ NOT_FOUND = {
 def walk(text: str, folder: Path) -> Follower:
     (folder / "program.py").write_text(HEAD + text)
     return walked([(folder / "program.py", folder)])
+
+
+def test_a_helper_may_wait(tmp_path: Path) -> None:
+    text = "def pause():\n    time.sleep(1)\n" + outer("for attempt in range(3)", handler="pause()")
+    [found] = walk(text, tmp_path).all()
+    assert found.layers[0].flags == ()
 
 
 def products(text: str, folder: Path) -> list[str]:

@@ -93,7 +93,7 @@ class Loops:
         sleeps = [one for one in calls if SLEEPS.search(ast.unparse(one.func))]
         words = RETRIES.search(f"{head} {at.scope.name}")
         if isinstance(node, ast.AsyncFor) or not (
-            tries or (sleeps and may_leave(node.body) and words)
+            tries or (sleeps and words and may_leave(node.body) and not exits(node.body))
         ):
             return None
         if isinstance(node, ast.For):
