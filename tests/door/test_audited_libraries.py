@@ -343,6 +343,15 @@ def main(): thrice(inner)"""
     assert found.layers[1].flags == flags
 
 
+def test_no_try_at_all_is_no_count(tmp_path: Path) -> None:
+    text = """
+@tenacity.retry(stop=tenacity.stop_after_attempt(0))
+def inner(): get()
+def main(): thrice(inner)"""
+    [found] = audited(HEAD + text, tmp_path)
+    assert found.layers[1].tries is None
+
+
 def test_each_row_says_where_it_is_measured() -> None:
     root = Path(__file__).parents[2]
     rows = LayerTable(None, []).rows

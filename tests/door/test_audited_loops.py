@@ -293,8 +293,8 @@ NOT_FOUND = {
     "a context manager": (
         "import contextlib\n@contextlib.contextmanager\ndef inner():\n"
         "    for attempt in range(2):\n        try:\n            yield work()\n"
-        "            return\n        except OSError: time.sleep(1)\n"
-        "def main():\n    for attempt in range(3):\n        try:\n"
+        "            return\n        except OSError:\n            if attempt == 1: raise\n"
+        "            time.sleep(1)\ndef main():\n    for attempt in range(3):\n        try:\n"
         "            with inner(): return\n        except OSError: time.sleep(1)\n"
     ),
     "another handler": outer(
