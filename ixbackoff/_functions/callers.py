@@ -25,7 +25,7 @@ from .._limits.nesting import (
     new_thread,
 )
 from .._limits.observers import LOOK, SWAPPED, Observer
-from .._running.logs import WARNING, default_logger, log_wait
+from .._running.logs import WARNING, log_wait
 from .._running.sleeping import (
     BLOCKING,
     LONGEST_SLEEP,
@@ -35,6 +35,7 @@ from .._running.sleeping import (
     short_sleep,
 )
 from .._words.commands import is_coroutine_function, raisable
+from .._words.logger import default_logger
 from ..schedules.timings import After
 from .called import Called, checked_function
 from .default_interpreters import OTHERS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from .._meaning.retrying import ONE_TRY
-from .._running.logs import default_logger
+from .._words.logger import default_logger
 
 OFF = "ixbackoff.enabled(False)"
 

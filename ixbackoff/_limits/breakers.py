@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 from .._words.checks import between, inf
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, Crowded, NotReady, On, Predicate, predicate
+from .._words.logger import default_logger
 from .._words.verdicts import is_transient
 from ..schedules.timings import After
 from .deadlines import Expired
@@ -279,14 +280,12 @@ class CircuitBreaker:
         observer = current_observer()
         if observer is not None:
             Notifier(observer).notify(BreakerChanged(self.name, state))
-        from logging import getLogger
-
         extra = {"ixbackoff_breaker": self.name, "ixbackoff_state": state}
         named = f"{self.name!r} " if self.name else ""
         seconds = f" for {self._open_for:g} s" if state == "open" else ""
         text = "circuit breaker %sis %s%s: %s"
         words = (named, state, seconds, why)
-        getLogger("ixbackoff").log(LEVELS[state], text, *words, extra=extra)
+        default_logger().log(LEVELS[state], text, *words, extra=extra)
 
 
 def of_the_service(chosen: Predicate) -> Predicate:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from .._words.logger import default_logger
 from .._words.reasons import NOTE, Reason, Story
 from .._words.rungs import ENDLESS
 from .._words.verdicts import Inner, inner
@@ -26,14 +26,6 @@ REFUSED: frozenset[Reason] = frozenset(
     {"no time left", "budget empty", "circuit open", "crowded", "stopped", "asked for too long"}
 )
 """The reasons of runs that ended in place of a wait."""
-
-
-@cache
-def default_logger() -> Any:
-    """Return the logger `"ixbackoff"`; logging is imported at the first wait."""
-    from logging import getLogger
-
-    return getLogger("ixbackoff")
 
 
 def log(wait: Delay, logger: Logger | None = None) -> None:

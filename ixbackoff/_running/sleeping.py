@@ -15,10 +15,11 @@ from .._limits.eventloop import running
 from .._limits.stopping import STOPS, ending_waits, stop_failure
 from .._meaning.runs import ProgramRun
 from .._words.commands import COROUTINES, Awaited, Handlers, Misuse
+from .._words.logger import default_logger
 from .._words.places import StateList, placed
 from .._words.vocabulary import Delay
 from .eventloops import now
-from .logs import default_logger, log, log_end
+from .logs import log, log_end
 
 if TYPE_CHECKING:
     from logging import Logger

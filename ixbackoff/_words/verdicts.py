@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from errno import EMFILE, ENFILE
 from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias
@@ -108,6 +110,8 @@ DECODED: set[type[BaseException]] = set()
 FORGOTTEN: list[int] = [0]
 """The number of times that the cache was cleared, so that copies of its entries can be renewed."""
 
+NO_MORE_FILES = (EMFILE, ENFILE)
+
 MOST_FOUND = 1000  # a program may make classes as it runs, and the cache keeps them alive
 
 
@@ -157,7 +161,12 @@ def judge(failure: Exception) -> Verdict:
         Misuse: a registered judge did not return a `Verdict`.
     """
     kind = failure.__class__
-    found: object = (FOUND.get(kind) or judge_of(kind))(failure)
+    try:
+        found: object = (FOUND.get(kind) or judge_of(kind))(failure)
+    except OSError as error:  # its module is imported at its first failure
+        if error.errno not in NO_MORE_FILES:
+            raise
+        found = Verdict(False, why="its judge could not be imported: too many files are open")
     if not isinstance(found, Verdict):
         raise Misuse(f"The judge of {kind.__name__} returned {found!r}: return a known.Verdict.")
     return found
@@ -298,8 +307,10 @@ def inner(failure: BaseException) -> list[Inner]:
     >>> inner(ConnectionRefusedError())
     []
     """
-    found: list[Inner] = import_module("ixbackoff.known.inner_retries").inner(failure)
-    return found
+    with suppress(OSError):  # no more files can be opened, so that its module cannot be imported
+        found: list[Inner] = import_module("ixbackoff.known.inner_retries").inner(failure)
+        return found
+    return []
 
 
 def transient_with_time(failure: Transient) -> Verdict:

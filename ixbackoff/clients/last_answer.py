@@ -15,9 +15,10 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from .._functions.backoff import Backoff, made
 from .._limits.deadlines import time_limit
-from .._running.logs import default_logger, described
+from .._running.logs import described
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, DeadlineExceeded, Stopped, predicate
+from .._words.logger import default_logger
 from .._words.reasons import NOTE
 from .._words.rungs import N0
 

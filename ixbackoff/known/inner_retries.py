@@ -1,15 +1,12 @@
 """Retries of other libraries inside of one try, as tracebacks and answers show them.
 
-A loop is found if it was still running when it raised the failure. The table, `inner_retries.toml`,
-is right for the versions that the tests install; a loop of another version may not be found.
+A loop is found if it was still running when it raised the failure. The table below is right for the
+versions that the tests install; a loop of another version may not be found.
 """
 
 from __future__ import annotations
 
-import tomllib
 from contextlib import suppress
-from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._words.verdicts import Inner
@@ -27,25 +24,26 @@ class Loop(NamedTuple):
 URLLIB3 = "urllib3.connectionpool", "urlopen"
 """A function that calls itself for each try: each distinct frame in a traceback is a try."""
 
-BOTOCORE = "botocore.endpoint", "_send_request"
-
-
-@cache
-def loops() -> dict[tuple[str, str], Loop]:
-    """Return the loops of `inner_retries.toml` by their modules and functions."""
-    with Path(__file__).with_suffix(".toml").open("rb") as file:
-        rows = tomllib.load(file)["loop"]
-    return {
-        (module, function): Loop(row["library"], row["counter"], row.get("more", 0), row["off"])
-        for row in rows
-        for place in row["functions"]
-        for module, _, function in (place.partition(":"),)
-    }
-
-
-@cache
-def names() -> set[str]:
-    return {name for _, name in (*loops(), URLLIB3)}
+BOTOCORE = 'Config(retries={"total_max_attempts": 1})'
+OPENSEARCH = Loop("opensearch", "attempt", 1, "max_retries=0")
+TENACITY = Loop("tenacity", "retry_state.attempt_number", 0, "stop=stop_after_attempt(1)")
+LOOPS: dict[tuple[str, str], Loop] = {
+    **{
+        (f"{sdk}._base_client", function): Loop(sdk, "retries_taken", 1, f"{client}(max_retries=0)")
+        for sdk, client in (("anthropic", "Anthropic"), ("groq", "Groq"), ("openai", "OpenAI"))
+        for function in ("_request", "request")
+    },
+    ("backoff._async", "retry"): Loop("backoff", "tries", 0, "max_tries=1"),
+    ("backoff._sync", "retry"): Loop("backoff", "tries", 0, "max_tries=1"),
+    ("botocore.endpoint", "_send_request"): Loop("botocore", "attempts", 0, BOTOCORE),
+    ("opensearchpy._async.transport", "perform_request"): OPENSEARCH,
+    ("opensearchpy.transport", "perform_request"): OPENSEARCH,
+    ("stamina._core", "async_inner"): Loop("stamina", "attempt.num", 0, "attempts=1"),
+    ("stamina._core", "sync_inner"): Loop("stamina", "attempt.num", 0, "attempts=1"),
+    ("tenacity", "__call__"): TENACITY,
+    ("tenacity.asyncio", "__call__"): TENACITY,
+}
+NAMES = {name for _, name in (*LOOPS, URLLIB3)}
 
 
 def inner(failure: BaseException) -> list[Inner]:
@@ -56,19 +54,18 @@ def inner(failure: BaseException) -> list[Inner]:
         tries: set[object] = set()
         for frame in frames(cause):
             name = frame.f_code.co_name
-            if name not in names():
+            if name not in NAMES:
                 continue
             place = frame.f_globals.get("__name__", ""), name
             if place == URLLIB3:
                 tries.add(frame)
-            if (loop := loops().get(place)) is not None:
+            if (loop := LOOPS.get(place)) is not None:
                 add(found, loop.library, tries_of(loop, frame.f_locals), loop.remedy)
         add(found, "urllib3", len(tries), "retries=False")
         answer = quietly(cause, "response")
         if answer.__class__ is dict:
-            remedy = loops()[BOTOCORE].remedy
             with suppress(Exception):
-                add(found, "botocore", answer["ResponseMetadata"]["RetryAttempts"] + 1, remedy)
+                add(found, "botocore", answer["ResponseMetadata"]["RetryAttempts"] + 1, BOTOCORE)
         cause = cause_of(cause)
         if cause is None:
             break

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff._door.audit.layers import LayerTable
-from ixbackoff.known.inner_retries import loops
+from ixbackoff.known.inner_retries import LOOPS
 from ixbackoff.testing.web import Origin, Status
 
 from ..support.audited import audited, closing, counted
@@ -367,7 +367,7 @@ def test_the_log_and_the_page_say_the_same_as_the_table() -> None:
     table = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
     for _, row in LayerTable(None, []).rows:
         library = "botocore" if row["library"] == "boto3" else row["library"]
-        remedies = {loop.remedy for loop in loops().values() if loop.library == library}
+        remedies = {loop.remedy for loop in LOOPS.values() if loop.library == library}
         assert all(row["off"] in one for one in remedies), library
         lines = [one for one in table if library in one[0].strip("| ").split(", ")]
         for _, _, own, *_ in lines[:1]:

@@ -20,6 +20,7 @@ from urllib3 import Retry
 
 from ixbackoff import N2, NotReady, at, backoff, call, do, known
 from ixbackoff._running import logs
+from ixbackoff._words.logger import default_logger
 from ixbackoff.live import live
 from ixbackoff.observing import Answered, Event, observed
 from ixbackoff.schedules import Constant
@@ -165,11 +166,11 @@ def told(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
                 sentences.append(record.getMessage())
 
     handler = Handler()
-    logs.default_logger().addHandler(handler)
+    default_logger().addHandler(handler)
     logs.TOLD.clear()
     yield sentences
     logs.TOLD.clear()
-    logs.default_logger().removeHandler(handler)
+    default_logger().removeHandler(handler)
 
 
 def test_each_name_of_a_run_is_told_once(told: list[str]) -> None:

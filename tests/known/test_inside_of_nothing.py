@@ -17,10 +17,10 @@ import requests
 import sqlalchemy
 
 from ixbackoff import known
-from ixbackoff.known.inner_retries import names
+from ixbackoff.known.inner_retries import NAMES
 
 LIBRARIES = (aiohttp, asyncpg, boto3, httpx, pymongo, redis, requests, sqlalchemy)
-FUNCTIONS = sorted(names() | {"fetch", "send", "<lambda>"})
+FUNCTIONS = sorted(NAMES | {"fetch", "send", "<lambda>"})
 MODULES = ["acorns", "acorns._base_client", "httpx._client", "openai", "tenacity_like", "urllib3"]
 VARIABLES = ["retries_taken", "attempt", "attempts", "tries", "retry_state", "n"]
 ANSWERS: list[Any] = [

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .expressions import NOTHING, UNKNOWN, Const, Env, External, Items, Made, Value, Values, number
 
-TABLE = Path(__file__).parents[2] / "known" / "inner_retries.toml"
+TABLE = Path(__file__).with_name("libraries.toml")
 LOCKS = ("uv.lock", "poetry.lock", "requirements*.txt")
 EVERYTHING = ("builtins.Exception", "builtins.BaseException")
 OURS = "ixbackoff"
