@@ -70,7 +70,7 @@ def main(words: list[str]) -> int:
     sure = [one for one in found if one.sure]
     shown = found if given.all else sure
     if given.output_format == "full":
-        print(*text(walk, shown, given.top, given.all), sep="\n")
+        print(*text(walk, shown, given.top, given.all, given.at_most), sep="\n")
     else:
         print(*WRITERS[given.output_format](findings(shown)), sep="", end="")
     return int(bool(sure))

@@ -53,6 +53,9 @@ def main():
         "@backoff(N1, on=OSError)\ndef other(): raise OSError\n"
         "@backoff(N1, on=KeyError)\ndef main(): other()"
     ),
+    "beside one that is nested once": (
+        "@backoff(N1)\ndef main(): backoff(N1, nested='once')(repr)(0), backoff(N1)(fail)()"
+    ),
     "an argument": "def once(function): function()\n@backoff(N1)\ndef main(): once(inner)",
     "a single try": (
         "def main():\n    with single_try():\n        for one_try in backoff(N1):\n"

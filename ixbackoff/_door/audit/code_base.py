@@ -38,6 +38,13 @@ def name_of(node: ast.AST) -> str:
     return of.attr if isinstance(of, ast.Attribute) else getattr(of, "id", "")
 
 
+def first_name(node: ast.AST) -> str:
+    """Return the first part of a name, such as `a` of `a.b` and of `a[0].b()`."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return getattr(node, "id", "")
+
+
 class Scope:
     """A module, class, function or lambda."""
 
@@ -99,10 +106,21 @@ class Scope:
         pairs = (*zip(named, defaults, strict=True),)
         return [*pairs, *zip(given.kwonlyargs, given.kw_defaults, strict=True)]
 
-    def fields(self, name: str) -> list[tuple[Scope, Binding]]:
-        """Return what the methods of a class assign to an attribute of `self`."""
-        methods = self.inner.values()
-        return [(one, value) for one in methods for value in one.names.get(f"self.{name}", ())]
+    @cached_property
+    def fields(self) -> dict[str, list[tuple[Scope, Binding]]]:
+        """What the methods of a class assign to each attribute of `self`."""
+        found: dict[str, list[tuple[Scope, Binding]]] = {}
+        for method in self.inner.values():
+            for name, values in method.names.items():
+                if name.startswith("self."):
+                    found.setdefault(name[5:], []).extend((method, one) for one in values)
+        return found
+
+    @cached_property
+    def results(self) -> list[ast.expr | None]:
+        if isinstance(self.node, ast.Lambda):
+            return [self.node.body]
+        return [one.value for one in self.nodes if isinstance(one, ast.Return | ast.Yield)]
 
     def decorated(self, *names: str) -> bool:
         return any(name_of(one) in names for one in self.decorators)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
-from .code_base import Binding, CodeBase, Imported, Scope, name_of
+from .code_base import Binding, CodeBase, Imported, Scope, first_name, name_of
 
 MOST, DEEPEST, LONGEST = 6, 40, 50  # values of an expression; nested expressions; items
 MOST_READ = 2_000  # expressions that one evaluation may visit
@@ -277,10 +277,10 @@ class Reader:
                 continue
             scope = one.scope
             found: list[Value] = [*dict(owner.env).get(name, ())] if name in scope.names else []
-            for method, value in scope.fields(name)[:MOST]:
+            for method, value in scope.fields.get(name, [])[:MOST]:
                 env = self.initial(method, owner) if method.name == "__init__" else ()
                 here = Context(method, env, owner)
-                mounted = [one for _, one in scope.fields(f"{name}.mount")]
+                mounted = [one for _, one in scope.fields.get(f"{name}.mount", [])]
                 found += self.mounted(self.bound([value], here), mounted, here)
             if not found and name in scope.names:
                 for known in self.bound(scope.names[name], Context(scope, (), owner)):
@@ -388,7 +388,7 @@ class Reader:
         """Return the value of an expression that has only one; raise `ValueError` for others."""
         if isinstance(node, ast.Tuple | ast.List | ast.Set):
             return tuple(self.constant(one, at) for one in node.elts)
-        plain = isinstance(node, ast.Constant) or ast.unparse(node)[0].isupper()
+        plain = isinstance(node, ast.Constant) or first_name(node)[:1].isupper()
         known = self.values(node, at) if plain else ()
         if isinstance(node, ast.Name) and node.id not in at.scope.names:
             known = dict(at.env).get(f"={node.id}", known)
@@ -415,10 +415,7 @@ class Reader:
 
     def returned(self, at: Context) -> Values:
         """Return the results of a function."""
-        if isinstance(at.scope.node, ast.Lambda):
-            return self.values(at.scope.node.body, at)
-        nodes = [one for one in at.scope.nodes if isinstance(one, ast.Return | ast.Yield)]
-        found = tuple(value for one in nodes for value in self.values(one.value, at))
+        found = tuple(value for one in at.scope.results for value in self.values(one, at))
         returns = getattr(at.scope.node, "returns", None)
         return found or (*self.annotated(returns, Context(at.scope).around),)
 

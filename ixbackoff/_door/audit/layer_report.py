@@ -32,13 +32,15 @@ def row(layer: Layer, width: int, longest: int) -> str:
     return found.rstrip()
 
 
-def text(walk: Follower, stacks: Sequence[Stack], top: int, everything: bool) -> Iterator[str]:
+def text(
+    walk: Follower, stacks: Sequence[Stack], top: int, everything: bool, limit: int | None
+) -> Iterator[str]:
     modules = walk.code.modules.values()
     bad = sum(not one.readable for one in modules)
     resolved = 100 * walk.reaching.resolved // max(walk.reaching.calls, 1)
     yield (
-        f"{len(modules)} modules ({bad} unreadable), {len(walk.layers)} places that try again, "
-        f"{resolved}% of the calls resolved: what is not resolved is not counted."
+        f"modules: {len(modules)} ({bad} unreadable), places that try again: {len(walk.layers)}, "
+        f"calls resolved: {resolved}%; what is not resolved is not counted."
     )
     if walk.too_large:
         yield f"{walk.too_large} functions were too large, and are counted in part."
@@ -53,7 +55,7 @@ def text(walk: Follower, stacks: Sequence[Stack], top: int, everything: bool) ->
         yield from (row(one, width, longest) for one in stack.layers)
         yield f"  by {' -> '.join(filter(None, [*stack.way, stack.leaf]))}"
     if not entries:
-        yield "No stack found."
+        yield "No stack found." if limit is None else f"No stack of more than {limit} tries found."
     elif len(entries) > top:
         yield f"\n{len(entries) - top} more: --top {len(entries)} shows them."
     if everything:
@@ -65,7 +67,8 @@ def findings(stacks: Iterable[Stack]) -> Iterator[Finding]:
     """Yield the stacks as findings, for the formats of `check`."""
     for stack in stacks:
         inner = ", ".join(f"{one.label} ({one.place})" for one in stack.layers[1:])
-        said = f"{stack.layers[0].label} is around {inner}: {product(stack)}."
+        outer = stack.layers[0].label
+        said = f"A call makes {product(stack)}, because {outer} is around {inner}."
         off = next((f": {one.off}" for one in reversed(stack.layers) if one.off), "")
         yield finding(stack.layers[0], said, f"Let one layer try again{off}.")
 

@@ -191,13 +191,14 @@ class Follower:
         return self.inner[node]
 
     def below(self, nodes: Iterable[ast.AST], at: Context) -> tuple[Stack, ...]:
-        """Return the stacks below nodes; of equal `layers` and `gives`, the first by `rank`."""
+        """Return the stacks below nodes: of those with equal places and exceptions, the best."""
         found: dict[object, Stack] = {}
         for node in nodes:
             steps = [node] if isinstance(node, Step) else self.steps(node)
             for one in () if isinstance(node, Definition) else steps:
                 for stack in self.step(one, at):
-                    key = stack.places or stack.leaf, stack.gives
+                    once = [one.once for one in stack.layers[:1]]
+                    key = stack.places or stack.leaf, stack.gives, *once
                     found[key] = min(found.get(key, stack), stack, key=Stack.rank)
             if isinstance(node, ast.If):
                 holds = self.reader.holds(node.test, at)
