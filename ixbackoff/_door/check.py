@@ -66,7 +66,7 @@ def main(words: list[str]) -> int:
 
 
 def files_of(words: list[str]) -> Iterator[tuple[Path, Path]]:
-    """Yield each Python file, with the folder where the names of its modules begin."""
+    """Yield each Python file, with its import root: the folder that `sys.path` would contain."""
     for path in map(Path, words):
         if path.suffix == ".py" and path.is_file():
             yield path, path.parent
@@ -90,8 +90,8 @@ def explained(
 ) -> tuple[bytes, bool, bool]:
     """Explain a checker's output, `printed`, and mistakes in `files` that it does not report.
 
-    Each file has the folder where the names of its modules begin. Return the text, whether it
-    contains errors, and whether it contains unreported ones.
+    Each file is paired with its import root. Return the text, whether it contains errors, and
+    whether it contains unreported ones.
     """
     from .audit.layer_report import nested
     from .audit.stacks import walked

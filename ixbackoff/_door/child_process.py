@@ -114,8 +114,8 @@ def polled(child: int) -> int | None:
 def next_signal(watched: set[signal.Signals]) -> tuple[int, bool] | None:
     """Return the next signal, and whether the terminal sent it to the child as well.
 
-    Return `None` after a second without a signal: another thread of this process, which does not
-    block SIGCHLD, may have taken a signal.
+    On Linux, return `None` after a second without a signal: another thread of this process, which
+    does not block SIGCHLD, may have taken a signal. macOS has no wait with a time limit.
     """
     if sys.platform == "darwin":
         number = signal.sigwait(watched)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 HEADER = "ixbackoff-try"
-LONGEST = 128  # characters that are read
+LONGEST = 128  # characters; a longer header is ignored
 MOST = 999_999  # tries or seconds
 MEMBER = re.compile(r"(?:n|more)=[0-9]{1,6}|left=[0-9]{1,6}(?:\.[0-9]{1,3})?", re.ASCII)
 NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
@@ -19,7 +19,7 @@ NAMES = HEADER, "x-envoy-attempt-count", "x-envoy-expected-rq-timeout-ms"
 
 
 class Trying(NamedTuple):
-    """A try of a caller; it has no `number` if the caller will not repeat it, or does not say."""
+    """A try of a caller; `number` is `None` unless the caller says that it retries the request."""
 
     number: int | None = None
     more: int | None = None

@@ -16,7 +16,7 @@ def left(wait: Mapping[str, Any], now: float) -> float:
     """Return the remaining seconds of a wait, given its entry; negative if the wait is over.
 
     Before a reboot of the machine on which the wait began, the boot clock decides. After a reboot,
-    or on another machine, the shared clock, `now`, decides, for at most the whole wait.
+    or on another machine, the shared clock, `now`, decides; the result is at most the whole wait.
     """
     boot = since_boot()
     if boot.id and boot.id == wait["boot"]:

@@ -109,7 +109,7 @@ def headers_of(failure: object) -> dict[str, str]:
 
 
 def canonical(headers: Mapping[Any, Any]) -> dict[str, str]:
-    """Return headers with their names in lower case, those in `READ` also as it spells them."""
+    """Return headers by name in lower case, and those in `READ` also by the spelling in `READ`."""
     lower = {str(name).lower(): str(value) for name, value in headers.items()}
     return {name: lower[name.lower()] for name in READ if name.lower() in lower} | lower
 

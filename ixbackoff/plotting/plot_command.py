@@ -74,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
         nargs="*",
         type=named,
         metavar="MODULE:NAME",
-        help="a schedule, by its name in a module that can be imported, or equal waits in seconds",
+        help="a schedule in a module that can be imported, or the length of equal waits: 0.5, 2m",
     )
     add_flags(parser, FLAGS)
     args = parser.parse_args(arguments)

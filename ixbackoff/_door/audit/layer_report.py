@@ -17,7 +17,7 @@ def times(tries: float | None) -> str:
 
 
 def product(stack: Stack) -> str:
-    """Write `12 requests: 4 x 3`; an unknown count is never a part of a number."""
+    """Write `12 requests: 4 x 3`; or `4 x n requests` if a count is unknown or infinite."""
     factors = " x ".join(times(one.tries) for one in stack.layers)
     unit = "requests" if stack.leaf else "tries"
     whole = not stack.unknown and stack.tries < inf
@@ -79,7 +79,7 @@ def finding(layer: Layer, said: str, fix: str, severity: str = "error") -> Findi
 
 
 def nested(stacks: Iterable[Stack]) -> Iterator[Finding]:
-    """Yield the layers directly inside of one of ixbackoff: a backoff, or a client's own."""
+    """Yield the backoffs, and the retries of other libraries, directly inside of a backoff."""
     seen: set[object] = set()
     for stack in stacks:
         for outer, inner in zip(stack.layers, stack.layers[1:], strict=False):

@@ -342,7 +342,7 @@ def undecorated(stack: Stack) -> Stack:
 
 
 def walked(files: Iterable[tuple[Path, Path]], table: Path | None = None) -> Follower:
-    """Read a code base: its files, each with the folder where the names of its modules begin."""
+    """Read a code base: its files, each with its import root."""
     files = [*files]
     rows = LayerTable(table, [*dict.fromkeys(root for _, root in files)])
     return Follower(CodeBase(files, rows.libraries), rows)

@@ -13,7 +13,7 @@ from .states import frozen
 __tracebackhide__ = True
 
 
-# With these names a function can see that a world is recorded, or read it without a record.
+# A function that uses one of these may notice, or evade, the recorder of accesses to the world.
 WAYS_ROUND = {"type", "__getattribute__", "__setattr__", "__delattr__", "__getstate__"}
 
 
