@@ -91,7 +91,7 @@ class RunFailed(Exception):
 
     Args:
         encoded: the failure as JSON, perhaps sealed.
-        stuck: whether the code has failed, and no command: other code can continue the run.
+        stuck: whether the code is wrong, and no command failed: other code can continue the run.
     """
 
     def __init__(self, encoded: JSON, stuck: bool = False) -> None:
@@ -251,7 +251,7 @@ class Store:
         if not segments or any(map(is_open, segments)):
             return False
         tables = [one for one in tables_of(self._client) if "workflow_uuid" in one.c]
-        with self.engine().begin() as connection:  # in one: behind a missing segment none is found
+        with self.engine().begin() as connection:  # all or none: `segments` stops at a gap
             for ids in batched([status.workflow_id for status in segments]):
                 for table in tables:
                     connection.execute(table.delete().where(table.c.workflow_uuid.in_(ids)))
@@ -291,7 +291,7 @@ class Store:
         return first + self.segments(run, number - 1)
 
     def can_continue(self, run: str) -> bool:
-        """Return whether a run has not ended, or can be resumed."""
+        """Return whether a run is active, paused or stuck."""
         last = self.last(run)
         return last is not None and is_open(last)
 
@@ -326,7 +326,7 @@ class Store:
         return given
 
     def resume(self, run: str) -> bool:
-        """Resume a paused, stuck or abandoned run, or one without an end; else return false.
+        """Resume a paused, stuck or abandoned run, or one with no recorded end; else return false.
 
         On a server, the worker that had the run enqueues it again once the run's current command
         has ended; if that worker is dead, another one does. On SQLite the run is enqueued
@@ -488,7 +488,7 @@ class Store:
         self._client.update_workflow_attributes(status.workflow_id, {attribute: given}, merge=True)
 
     def _cancel_active(self, segments: list[WorkflowStatus]) -> bool:
-        """Cancel the active segments; return true if any was, and may have started another one."""
+        """Cancel active segments; return whether there were any: they may have started others."""
         active = [status.workflow_id for status in segments if status.status in ACTIVE]
         if active:
             self._client.cancel_workflows(active)

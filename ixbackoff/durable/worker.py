@@ -161,7 +161,7 @@ class Worker:
             }
         )
 
-        held = Held(self.lock, self.generation, self.over)  # of this launch, even for a late run
+        held = Held(self.lock, self.generation, self.over)  # a run keeps it after another launch
 
         async def body(
             workflow: str, given: dict[str, Any], run: str, segment: int, at: Any = None

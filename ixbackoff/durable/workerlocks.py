@@ -82,7 +82,7 @@ class FileLock:
         return True
 
     def is_unknown(self, workflow: str) -> bool:  # noqa: ARG002
-        """Return whether no worker has `workflow`, which this worker does not have."""
+        """Return whether no worker has `workflow`; do not call it for a workflow of this worker."""
         return True
 
     def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
@@ -218,10 +218,10 @@ class ServerLock:
 WorkerLock: TypeAlias = FileLock | ServerLock
 
 
-def locked(connection: sqlalchemy.Connection, worker: str, kind: int = LOCKS) -> bool:
-    """Try to hold the lock of a worker until the transaction ends; return whether it was free."""
+def locked(connection: sqlalchemy.Connection, name: str, kind: int = LOCKS) -> bool:
+    """Try to lock a worker or workflow until the transaction ends; return whether it was free."""
     lock = sqlalchemy.text("select pg_try_advisory_xact_lock(:kind, :key)")
-    return bool(connection.execute(lock, {"kind": kind, "key": key_of(worker)}).scalar())
+    return bool(connection.execute(lock, {"kind": kind, "key": key_of(name)}).scalar())
 
 
 def release_in_fork() -> None:
@@ -235,6 +235,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=release_in_fork)
 
 
-def key_of(worker: str) -> int:
-    """Return the key of the lock of a worker."""
-    return zlib.crc32(worker.encode()) - 2**31
+def key_of(name: str) -> int:
+    """Return the key of the lock of a worker or workflow."""
+    return zlib.crc32(name.encode()) - 2**31

@@ -42,7 +42,7 @@ def in_answer(answer: Any) -> Iterator[http.SentRequest]:
 
 
 def by_name(failure: Exception, asked: Sequence[http.SentRequest]) -> Verdict:
-    """Judge a look-up by the resolver's code: that of `socket`, or of aiodns if it is installed."""
+    """Judge a failed look-up by its error code: that of `socket`, or of aiodns if installed."""
     found = [
         each.args[:1] for each in http.behind(failure) if each.__class__.__name__ == "DNSError"
     ]
