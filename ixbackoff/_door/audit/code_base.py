@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-LARGEST = 1_000_000  # bytes of source whose trees are kept at a time
+KEPT, SHARE = 500_000, 16  # bytes of source, or this part of it, whose trees are kept at a time
 
 
 class Imported(NamedTuple):
@@ -176,11 +176,12 @@ class CodeBase:
 
         The trees need much memory.
         """
-        size = 0
-        for module in self.modules.values():
+        sizes = [module.path.stat().st_size for module in self.modules.values()]
+        size, limit = 0, max(KEPT, sum(sizes) // SHARE)
+        for module, more in zip(self.modules.values(), sizes, strict=True):
             yield module
-            size += module.path.stat().st_size
-            if size > LARGEST:
+            size += more
+            if size > limit:
                 size = 0
                 for about in known:
                     about.clear()

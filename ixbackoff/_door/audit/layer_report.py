@@ -43,12 +43,12 @@ def text(
         f"calls resolved: {resolved}%; what is not resolved is not counted."
     )
     if walk.too_large:
-        yield f"{walk.too_large} functions were too large, and are counted in part."
+        yield f"functions that were too large, and are counted in part: {walk.too_large}."
     entries: dict[object, list[Stack]] = {}  # stacks that differ in the last call only are one
     for stack in stacks:
         entries.setdefault((stack.places[:-1], stack.layers[-1].label), []).append(stack)
     for stack, *more in [*entries.values()][:top]:
-        calls = f", and {len(more)} more calls" if more else ""
+        calls = f", in {1 + len(more)} calls" if more else ""
         yield f"\n{stack.layers[0].place}  {stack.layers[0].name}    {product(stack)}{calls}"
         width = max(len(one.label) for one in stack.layers)
         longest = max(len(one.place) for one in stack.layers)
