@@ -31,7 +31,9 @@ def parser() -> Parser:
     )
     made.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a folder or file")
     made.add_argument("--all", action="store_true", help="show uncertain stacks and single layers")
-    made.add_argument("--top", type=int, default=10, metavar="N", help="the largest stacks, as text (default: 10)")
+    made.add_argument(
+        "--top", type=int, default=10, metavar="N", help="the largest stacks, as text (default: 10)"
+    )
     made.add_argument("--at-most", type=int, metavar="N", help="allow stacks of up to N tries")
     made.add_argument(
         "--output-format", choices=FORMATS, default="full", help="the format (default: full)"

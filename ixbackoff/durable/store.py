@@ -291,9 +291,9 @@ class Store:
         return first + self.segments(run, number - 1)
 
     def can_continue(self, run: str) -> bool:
-        """Return whether a run is active, paused or stuck."""
+        """Return whether a run is active, paused or stuck, or has no recorded end."""
         last = self.last(run)
-        return last is not None and is_open(last)
+        return last is not None and (is_open(last) or has_no_end(last))
 
     def rests(self, run: str) -> bool:
         """Return whether a run is parked or paused, so that no process performs it."""

@@ -47,3 +47,13 @@ def test_runs_of_similar_ids_are_told_apart(tmp_path: Path) -> None:
         assert not store.forget("ab")
         assert store.last("a") is None
         assert store.last("ab") is not None
+
+
+def test_a_run_whose_end_was_not_recorded_can_continue(tmp_path: Path) -> None:
+    with working(tmp_path, Said().interpreter, say, worker=False) as engine:
+        engine.start_with_id("one", say, "a")
+        store = engine.store
+        with store.engine().begin() as connection:
+            connection.exec_driver_sql("UPDATE workflow_status SET status = 'ERROR'")
+        assert store.can_continue("one")
+        assert store.resume("one")
