@@ -7,10 +7,11 @@ With a time limit, a budget, a stop, a gate or another interpreter, it runs that
 from __future__ import annotations
 
 from collections.abc import Callable
+from sys import modules
 from types import CoroutineType
 from typing import Any
 
-from .._limits.deadlines import in_time_around
+from .._limits.deadlines import LEFT, in_time_around
 from .._limits.eventloop import cancelled_since
 from .._limits.nesting import (
     HERE,
@@ -201,13 +202,16 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
 
 def in_thread(descent: Callable[[], After]) -> tuple[After, Any, Any]:
     """Return what a call needs from its first failure on."""
-    return in_time_around(descent()), short_sleep(), default_logger()
+    after = descent() if LEFT.get() is None else in_time_around(descent())
+    return after, short_sleep(), default_logger()
 
 
 def in_task(descent: Callable[[], After], failure: Exception) -> tuple[After, Any, Any, Any]:
+    after = descent() if LEFT.get() is None else in_time_around(descent())
     cancelled = cancelled_since(failure)  # `int` outside of tasks of asyncio
-    sleep = awaitable(in_asyncio=cancelled is not int)
-    return in_time_around(descent()), sleep, default_logger(), cancelled
+    if cancelled is int or SWITCHES:
+        return after, awaitable(), default_logger(), cancelled
+    return after, modules["asyncio"].sleep, default_logger(), cancelled
 
 
 def check_answer(called: Called, answer: Any, mine: Mark) -> None:

@@ -82,9 +82,9 @@ def check_loop(seconds: float) -> None:
         frame, depth = frame.f_back, depth + 1
 
 
-def awaitable(in_asyncio: bool = False) -> Callable[[float], Awaitable[object]]:
+def awaitable() -> Callable[[float], Awaitable[object]]:
     """Return the function that sleeps in the event loop of the caller."""
-    asyncio, trio = (sys.modules["asyncio"], None) if in_asyncio else running()
+    asyncio, trio = running()
     library = asyncio or trio
     if library is None:
         raise Misuse("Waiting needs asyncio or trio, and neither is running.")
