@@ -26,11 +26,11 @@ NAMES = {
 }
 FLAGS = (
     Flag("refused", "429,503", str, "the statuses or classes of refusals by a full queue", "NAMES"),
-    Flag("left", "TimeoutError,Expired", str, "the failures of tries that clients left", "NAMES"),
+    Flag("left", "TimeoutError,Expired", str, "the failures of abandoned tries", "NAMES"),
     Flag("peer", None, str, "only the tries to this address", "ADDRESS"),
-    Flag("hold", 0.25, number(0.05, 0.9), "the last part of the time, which is not fitted"),
+    Flag("hold", 0.25, number(0.05, 0.9), "the last share of the time, which is not fitted"),
     Flag("save", None, Path, "write the model into this file", "FILE"),
-    Flag("even-so", False, bool, "write it in spite of doubts"),
+    Flag("even-so", False, bool, "save the model in spite of doubts"),
 )
 
 
@@ -62,13 +62,13 @@ def main(arguments: list[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     save: Path | None = args.save
     try:
-        odd = save and (save in args.traces or save.exists() != save.is_file())  # or /dev/null
+        odd = save and (save in args.traces or save.exists() != save.is_file())  # as /dev/null
         if save and (odd or not access(save.parent, W_OK)):
             raise ValueError(f"{save} cannot be written: give another file with --save.")
         tries, arrivals, alone = recorded(args.traces, args.format, args.peer)
         split, end = (ceil(tries[-1].begun * part) for part in (1 - args.hold, 1))
         if not 0 < split < end:
-            raise ValueError(f"The tries begin within {end} s: give a longer trace to hold a part.")
+            raise ValueError(f"Tries begin within {end} s: give a longer trace to hold some back.")
         some = [one for one in tries if one.begun < split]
         model = fitted(some, args.refused.split(","), args.left.split(","))
     except (ValueError, OSError) as error:
@@ -83,7 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
         said += off
     print(*(f"doubt      {sentence}\n" for sentence in said), sep="", end="")
     if save and (args.even_so or not said):
-        written = save.with_name(f"{save.name}.part")  # so that an earlier model stays until then
+        written = save.with_name(f"{save.name}.part")  # keeps an earlier model until the end
         try:
             written.write_text(json.dumps(model._replace(arrivals=arrivals, doubts=said)._asdict()))
             written.replace(save)

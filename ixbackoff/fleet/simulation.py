@@ -97,9 +97,10 @@ def simulate(
         watch: called at the end of each second with its number and its counts.
 
     Raises:
-        ValueError: `clients`, `arrivals` or `seconds` is not above 0; both or neither of the first
-            two are given; arrival times are not in order; `think` is given with `arrivals`; `seed`
-            is not a whole number; or an outage is not within the seconds.
+        ValueError: `clients`, `arrivals`, `seconds` or `think` is not above 0; `clients` and
+            `arrivals` are both given, or both missing; arrival times are not in order; `think` is
+            given with `arrivals`; `seed` is not a whole number; or an outage has no length, loses
+            no capacity, overlaps another one, or is not within the seconds.
         Misuse: no service serves a command of the program; the program cannot run; there is an
             outage, and a service cannot stop or slow down; or time does not advance, as with a
             client at `FOREVER` that waits 0 s and a service that fails immediately.
@@ -175,7 +176,7 @@ def simulate_many(
 
     Args:
         program: as in `simulate`, like all arguments that are not described here.
-        services: as in `simulate`; a service that counts, such as `Metered`, does so in its worker.
+        services: as in `simulate`; a worker has a copy, so counts of `Metered` stay in the worker.
         seeds: as in `each_seed`, like `jobs`, `executor` and `watch`, which gets the outcomes.
         budget: must return a new budget at each call; otherwise the seeds would share it.
         breaker: must return a new circuit breaker at each call.

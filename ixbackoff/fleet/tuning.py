@@ -87,7 +87,7 @@ def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
 
 
 class Check(NamedTuple):
-    """What a simulation with one seed says; the times are in seconds."""
+    """The results of the simulations with one seed; the times are in seconds."""
 
     failing: float  # failed requests per second, after all waits have grown
     p50: float  # of the runs that succeeded
@@ -96,7 +96,7 @@ class Check(NamedTuple):
 
 
 def checked(tuning: Tuned, clients: int, outage: float, seed: int = 0) -> Check:
-    """Simulate an outage that has begun before all runs; `failing_rate` simulates another one."""
+    """Simulate an outage that begins with the runs; `failing_rate` adds one without an end."""
     outcome = simulate(
         at(N20).retry(Ping()),
         BoundedQueue(length=0, work=0.0, workers=clients).serves(Ping),

@@ -179,9 +179,9 @@ def test_candidates_that_are_as_likely_share_a_band_and_doubts_are_said(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--model", "old.json"], "old.json was fitted by another version: fit again"),
-        (["--model", "list.json"], "list.json was fitted by another version: fit again"),
-        (["--model", "cut.json"], "cut.json was fitted by another version: fit again"),
+        (["--model", "old.json"], "old.json is not a model of this version: fit again"),
+        (["--model", "list.json"], "list.json is not a model of this version: fit again"),
+        (["--model", "cut.json"], "cut.json is not a model of this version: fit again"),
         (["--model", "nowhere.json"], "nowhere.json"),
         (
             ["--model", "good.json", "--picture", "."],

@@ -244,7 +244,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     ),
     "answers that end": (["mine:copy", "--answers", "mine:few"], "any number of times"),
     "answers that are none": (["mine:copy", "--answers", "mine:page"], "not an interpreter"),
-    "answers that are awaited": (["mine:copy", "--answers", "mine:awaited"], "awaits"),
+    "answers that are awaited": (["mine:copy", "--answers", "mine:awaited"], "is async"),
     "no schedule": (["mine:page", "--schedule", "mine:page"], "not a schedule"),
     "an unknown flag": (["mine:page", "--speed", "9"], "--speed"),
     "an unknown service": (["mine:page", "--service", "cloud"], "cloud"),

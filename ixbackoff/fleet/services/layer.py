@@ -43,7 +43,7 @@ class Layer(Service):
 
     Args:
         program: the program.
-        below: the service of its commands; `Delay`, `Log`, `Now`, `Pick` and `Throw` need none.
+        below: the service of its commands; those that need none are named in `simulate`.
         schedule: the schedule of the program.
         budget: makes the budget that all runs of the program share.
         breaker: makes the circuit breaker that all runs of the program share.

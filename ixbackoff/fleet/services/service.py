@@ -124,7 +124,7 @@ class Service(ABC):
 
 @final
 class Served(Generic[E_contra]):
-    """The services of a simulation by the kinds of their commands; `a | b` joins two of them."""
+    """The services of a simulation by the kinds of their commands; `a | b` has those of both."""
 
     __slots__ = ("services",)
     services: dict[type, Service | Callable[[Any], Any]]
