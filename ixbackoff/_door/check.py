@@ -90,8 +90,8 @@ def explained(
 ) -> tuple[bytes, bool, bool]:
     """Explain a checker's output, `printed`, and mistakes in `files` that it does not report.
 
-    Each file is paired with its import root. Return the text, whether it contains errors, and
-    whether it contains unreported ones.
+    Each file is paired with its import root. Return the text, whether it reports any mistake, and
+    whether a mistake that the checker does not report is an error.
     """
     from .audit.layer_report import nested
     from .audit.stacks import walked
