@@ -67,7 +67,7 @@ def protected(
     ] = 5000,
     processes: Annotated[int, whole(1, 10_000), "the number of breakers in the last row"] = 100,
     outage: Annotated[int, whole(OPENING + 1, 3600), "the outage, whole seconds", "SECONDS"] = 30,
-    watch: Annotated[int, whole(10, 3600), "whole seconds after it", "SECONDS"] = 90,
+    watch: Annotated[int, whole(10, 3600), "whole seconds after the outage", "SECONDS"] = 90,
     seed: int = 0,
 ) -> list[Protected]:
     """Simulate each protection.

@@ -31,7 +31,7 @@ from .experiment import (
 TRIES = 3
 LIMIT = 1.0  # seconds that a layer waits for the next one
 SCHEDULE: Schedule = Exponential(0.1)
-WAITS = 0.3  # the sum of the waits of a run
+WAITS = 0.3  # the sum of the waits of a run, seconds
 
 RETRYING = at(N2).retry(do(Ask()).limit(LIMIT))
 """The program of each layer and of the clients."""
@@ -48,7 +48,7 @@ class Layering(NamedTuple):
     name: str
     layers: int  # the clients are the topmost
     budget: Callable[[], RetryBudget] | None = None  # makes the budget of a layer
-    more: Callable[[float], float] | None = None  # from received to most sent requests/s
+    more: Callable[[float], float] | None = None  # from the requests/s received to the most sent
 
     def runs(self, clients: int) -> float:
         """Return the runs of all clients per second while the bottom is down, in closed form.
@@ -107,7 +107,7 @@ def layered(
     ] = (0.3, 6.0),
     clients: Annotated[int, whole(1, 10_000), "the number of clients; the bottom grows too"] = 500,
     outage: Annotated[int, whole(2, 3600), "the outage, whole seconds", "SECONDS"] = 30,
-    watch: Annotated[int, whole(10, 3600), "whole seconds after it", "SECONDS"] = 60,
+    watch: Annotated[int, whole(10, 3600), "whole seconds after the outage", "SECONDS"] = 60,
     seed: int = 0,
 ) -> list[Layered]:
     """Simulate each number of layers with each queue at the bottom."""

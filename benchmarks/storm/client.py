@@ -38,7 +38,7 @@ class Counts(NamedTuple):
         return Counts(*(now - then for now, then in zip(self, before, strict=True)))
 
     def line(self, seconds: float) -> str:
-        """Return the rates per second, in the words of the original."""
+        """Return the rates per second, in the words of the article's program."""
         ok, errors, timed_out = (count / seconds for count in self)
         return (
             f"OK: {ok:.2f} req/sec, errors: {errors:.2f} req/sec, timedout: {timed_out:.2f} req/sec"
@@ -69,7 +69,7 @@ class Clients:
         return Counts(self.ok, self.errors, self.timed_out)
 
     async def run(self) -> None:
-        """Run all clients until this is cancelled."""
+        """Run all clients until the task is cancelled."""
         one = self.as_shipped if self.schedule is None else self.one
         try:
             async with asyncio.TaskGroup() as group:

@@ -62,7 +62,7 @@ class Dials:
         self.abandoned.pop(dialling, None)
 
     async def dial(self, wanted: asyncio.Future[Streams]) -> None:
-        """Dial for a request; if the dial fails, so does the request, if it still waits."""
+        """Dial for a request; if the dial fails, a request that still waits fails, too."""
         try:
             async with asyncio.timeout(self.lingering):
                 streams = await asyncio.open_connection(self.host, self.port)

@@ -161,5 +161,5 @@ def add_client(parser: ArgumentParser) -> None:
         type=duration(0.001, 3600.0),
         default=WAIT,
         metavar="SECONDS",
-        help="the wait of --backoff (default: %(default)s)",
+        help="the first wait of --backoff fixed or exponential (default: %(default)s)",
     )

@@ -73,7 +73,7 @@ class ServerProcess:
         """Start a server process, and wait until it listens.
 
         Raises:
-            NotStarted: it does not listen; the message is its own.
+            NotStarted: it does not listen; the message is the server's standard error, if any.
         """
         lives = words.steady + words.outage + words.watch + MARGIN
         flags = [f"--{name}={getattr(words, name)}" for name in FLAGS]
@@ -101,11 +101,11 @@ class ServerProcess:
 
     @property
     def number(self) -> int:
-        """Its PID."""
+        """The PID of the server."""
         return self.process.pid
 
     async def begun(self) -> None:
-        """Wait until it listens."""
+        """Wait until the server listens."""
         line = ""
         if self.process.stdout is not None:
             with suppress(TimeoutError):
@@ -122,14 +122,14 @@ class ServerProcess:
         self.reading = asyncio.create_task(self.read())
 
     async def complaint(self) -> str:
-        """Return the text of its standard error, if it has ended."""
+        """Return the standard error of the server, if it has ended; otherwise ""."""
         await asyncio.wait([self.ended], timeout=ENDS)
         if self.process.stderr is None or self.process.returncode is None:
             return ""
         return (await self.process.stderr.read()).decode(errors="replace").strip()
 
     async def read(self) -> None:
-        """Read its lines."""
+        """Read the lines of the server."""
         if self.process.stdout is None:
             return
         async for line in self.process.stdout:

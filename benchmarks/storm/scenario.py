@@ -31,9 +31,9 @@ class Storm(NamedTuple):
         rate: requests that took too long per second, in the last seconds of the outage.
         after: the server's line one second after SIGCONT.
         offset: the seconds after SIGCONT at which that line arrived.
-        most: the largest concurrency in its lines after SIGCONT.
+        most: the largest concurrency in the server's lines after SIGCONT.
         well: requests that were answered in each second after SIGCONT.
-        recovers: whether nearly all requests were answered at the end.
+        recovers: whether 90 % of the requests were answered in the last quarter of `well`.
         lag: the 99th percentile of the delays of the event loop's timers, seconds.
         judged: whether the lag is small enough for a verdict on the server.
     """

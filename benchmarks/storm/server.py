@@ -132,7 +132,7 @@ class RealServer:
         self.look_later()
 
     def end(self, now: float) -> None:
-        """Answer the requests that are older than the delay."""
+        """Answer the requests that have ended."""
         if now > self.alarm + self.tick:  # the process was stopped, or starved
             self.sleepers.overslept(self.alarm, now)
         for connection in self.sleepers.ended(now):
