@@ -97,10 +97,9 @@ def simulate(
         watch: called at the end of each second with its number and its counts.
 
     Raises:
-        ValueError: `clients`, `arrivals`, `seconds` or `think` is not above 0; `clients` and
-            `arrivals` are both given, or both missing; arrival times are not in order; `think` is
-            given with `arrivals`; `seed` is not a whole number; or an outage has no length, loses
-            no capacity, overlaps another one, or is not within the seconds.
+        ValueError: `clients`, `arrivals`, `seconds` or `think` is not above 0; not exactly one of
+            `clients` and `arrivals` is given; arrival times are not in order; `think` is given with
+            `arrivals`; `seed` is not a whole number; outages overlap, or are not within `seconds`.
         Misuse: no service serves a command of the program; the program cannot run; there is an
             outage, and a service cannot stop or slow down; or time does not advance, as with a
             client at `FOREVER` that waits 0 s and a service that fails immediately.
