@@ -90,14 +90,12 @@ def memory(name: str) -> Target:
 
 
 def million() -> Target:
-    """Measure the memory of a process with a million clients."""
     taken = taken_by("process", "attempt", MOST, SIZES[-1][1])
     name = f"{MOST} clients, {MODELS['attempt'].name}, GiB"
     return Target(name, taken / 2**30, 1.0, False, "the whole process, at its peak")
 
 
 def outage() -> Target:
-    """Measure an outage of ten minutes, on one core."""
     clients = SIZES[-1][0]
     begun = process_time()
     outcome = ours(MODELS["command"], clients, 660.0, outages=[Outage(30.0, 600.0)])

@@ -1,7 +1,7 @@
 """How often clients ask a service that is down, and whether it recovers.
 
-With a circuit breaker for all clients, with one for each process, with a budget, and with their
-ladders only. The service has workers and a queue, which fills with abandoned requests.
+The clients have one circuit breaker for all, one for each process, a budget, or their ladders only.
+The service has workers and a queue, which fills with abandoned requests.
 """
 
 from __future__ import annotations

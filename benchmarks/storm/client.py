@@ -65,7 +65,6 @@ class Clients:
 
     @property
     def counts(self) -> Counts:
-        """The counts so far."""
         return Counts(self.ok, self.errors, self.timed_out)
 
     async def run(self) -> None:
@@ -79,7 +78,7 @@ class Clients:
             await self.dials.end()
 
     async def as_shipped(self) -> None:
-        """Run one client as the post's program does.
+        """Run one client as the article's program does.
 
         Its waits can shorten, so `run_async` refuses them: this is a plain loop.
         """
@@ -153,7 +152,6 @@ def checked_clients(parser: Parser, words: Namespace) -> None:
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """Read the command line."""
     parser = Parser(
         prog="python -m benchmarks.storm client",
         description="Many clients of one server. Each thinks for a while and asks, over new "
@@ -172,7 +170,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the clients, and return the exit status."""
     try:
         asyncio.run(ask_for(parsed(arguments)))
     except KeyboardInterrupt:

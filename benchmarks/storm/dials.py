@@ -57,7 +57,6 @@ class Dials:
             raise
 
     def dialled(self, dialling: asyncio.Task[None]) -> None:
-        """Forget a dial that has ended."""
         self.dialling.discard(dialling)
         self.abandoned.pop(dialling, None)
 
@@ -78,7 +77,6 @@ class Dials:
         streams[1].close()
 
     async def end(self) -> None:
-        """End all dials."""
         dialling = list(self.dialling)
         for dial in dialling:
             dial.cancel()

@@ -129,7 +129,6 @@ class ServerProcess:
         return (await self.process.stderr.read()).decode(errors="replace").strip()
 
     async def read(self) -> None:
-        """Read the lines of the server."""
         if self.process.stdout is None:
             return
         async for line in self.process.stdout:
@@ -142,7 +141,6 @@ class ServerProcess:
                 self.told.append(Told(now, int(found[1]), seconds_of(found[2])))
 
     def told_since(self, when: float) -> list[Told]:
-        """Return the lines that were read since `when`."""
         return [line for line in self.told if line.when >= when]
 
     def signal(self, number: signal.Signals) -> None:
@@ -174,7 +172,6 @@ class ServerProcess:
             raise self.died()
 
     def died(self) -> Died:
-        """Return the error for a process that has ended."""
         status = self.process.returncode
         how = f"exit status {status}" if status is None or status >= 0 else f"signal {-status}"
         return Died(f"The server, process {self.process.pid}, has ended by itself ({how}).")

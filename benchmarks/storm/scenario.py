@@ -178,10 +178,9 @@ async def stormed(words: Namespace) -> Storm:
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """Read the command line."""
     parser = Parser(
         prog="python -m benchmarks.storm run",
-        description="The crash of the post on real sockets: a server process and many clients on "
+        description="The crash on real sockets: a server process and many clients on "
         "loopback; the server is stopped with SIGSTOP, resumed with SIGCONT, and watched.",
         epilog=STATUS + " The verdict on the server is printed, and does not change the status.",
     )
@@ -216,7 +215,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the whole storm, and return the exit status."""
     words = parsed(arguments)
     try:
         storm = asyncio.run(stormed(words))

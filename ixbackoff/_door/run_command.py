@@ -30,7 +30,7 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
         "waits. Waits are logged to standard error; the value of a program is printed to standard "
         f"output. {named_objects.TRUST}",
         epilog="Exit status: for a program 0, 1 if it fails, 2 if it cannot be run; for a shell "
-        f"command that of its last try, or {shell_command.LATE} if the time of --within is over.",
+        f"command that of its last try, or {shell_command.LATE} if --within ended that try.",
     )
     parser.add_argument(
         "what",
