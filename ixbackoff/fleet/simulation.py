@@ -73,14 +73,14 @@ def simulate(
     garbage collector runs seldom: there is hardly any garbage.
 
     Args:
-        program: the program, or a function from the number of a client to its program.
+        program: the program, or a function from the number of a client to a program, whose own
+            schedule, `within`, budget and breaker are ignored.
         services: the services of its commands; `Delay`, `Log`, `Now`, `Pick`, `Reserve` and `Throw`
             need none.
         clients: the number of clients, from the beginning to the end.
         arrivals: instead of `clients`, the times at which clients arrive, each for one run: the
             mean number per second, for random times; a function from the time, in seconds, to that
-            number, as for a spike or a ramp (it is asked for each 64th of a second); or a list of
-            times, as of a recorded trace.
+            number, as for a spike (it is asked for each 64th of a second); or a list of times.
         seconds: the length in virtual time; an event at this time does not happen.
         schedule: the seconds of the waits, by default those of the program; a `Timing` that can
             shorten waits is allowed here.

@@ -42,7 +42,7 @@ class Layer(Service):
     28
 
     Args:
-        program: the program.
+        program: the program; a schedule or a limit of its own is ignored.
         below: the service of its commands; those that need none are named in `simulate`.
         schedule: the schedule of the program.
         budget: makes the budget that all runs of the program share.
