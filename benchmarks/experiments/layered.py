@@ -105,7 +105,7 @@ def layered(
     queue: Annotated[
         Iterable[float], number(0, 3600), "the wait at the bottom if its queue is full", "SECONDS"
     ] = (0.3, 6.0),
-    clients: Annotated[int, whole(1, 10_000), "the number of clients; the bottom grows too"] = 500,
+    clients: Annotated[int, whole(1, 10_000), "the number of clients, 50 for each worker"] = 500,
     outage: Annotated[int, whole(2, 3600), "the outage, whole seconds", "SECONDS"] = 30,
     watch: Annotated[int, whole(10, 3600), "whole seconds after the outage", "SECONDS"] = 60,
     seed: int = 0,

@@ -37,11 +37,11 @@ FLAGS = (
 def shown(model: Model) -> list[str]:
     best, works = model.near[0], model.near[0].works
     kind = NAMES[best.kind].format(best.workers, "s" * (best.workers > 1))
-    others = len(model.near) - 1 or "no"
+    others = f"{len(model.near) - 1 or 'no'} other{'s' * (len(model.near) > 2)}"
     limit = f"refuses from {model.limit} at once" if model.limit else "no refusal"
     capacity = f"; capacity {best.workers / fmean(works):.1f}/s" if best.workers else ""
     return [
-        f"service    {kind}, {limit} ({model.tries} tries; {others} other within 10 nats)",
+        f"service    {kind}, {limit} ({model.tries} tries; {others} within 10 nats)",
         f"work       {fmean(works):.3f} s in the mean, {quantile(works, 0.99):.2f} s at the 99th "
         f"percentile{capacity}",
         *(f"slow       {f:.2f} times from {a:.1f} s to {b:.1f} s" for a, b, f in best.phases),

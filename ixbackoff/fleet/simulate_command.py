@@ -357,12 +357,12 @@ def numbers_of(arguments: list[str] | None, seed: int) -> Numbers:
 
 
 def foretold(sample: Sample[Numbers], args: Namespace) -> int:
-    """Print the bands of a model's numbers, or why it knows too little for them."""
+    """Print the bands of a model's numbers, or why the model knows too little for bands."""
     below, most = BAND / len(args.model.near), sample.quantile(itemgetter(AT_ONCE), 1)
     endless = args.model.limit is None or args.model.near[0].kind == "none"
     if endless and most > args.model.seen:
         asked = f"--load {args.load:g}" if args.load else "This"
-        text = f"{asked} brings {most:.0f} at once, the trace had {args.model.seen}."
+        text = f"{asked} brings {most:.0f} at once, but the trace had only {args.model.seen}."
         print(text, file=sys.stderr)
         return FAILED
     print(spread(sample, {"from": below, "to": 1 - below}))

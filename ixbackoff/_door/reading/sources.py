@@ -193,7 +193,7 @@ class Source:
         return any(self.root(node.func) in self.ours for node in calls)
 
     def called(self, place: Place) -> str:
-        """Return the name of the innermost call around a place; if none, see `begun_at`."""
+        """Return the name of the innermost call around a place, else what `begun_at` returns."""
         name, size = "", len(self.text) + 1
         for node, called in self.calls[place.line]:
             begin = self.place(node.func.end_lineno or 0, node.func.end_col_offset or 0)
