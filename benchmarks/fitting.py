@@ -1,4 +1,4 @@
-"""`ixbackoff fleet fit` on real services: what it finds, and what its predictions are worth.
+"""`ixbackoff fleet fit` on real services: what `fit` finds, and what the predictions are worth.
 
 `python -m benchmarks.fitting [FOLDER]` records six services on loopback (ten minutes; two at a
 time), fits each, and compares the predictions with what happened. Traces that are in the folder

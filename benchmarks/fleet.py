@@ -31,7 +31,7 @@ MOST = 1_000_000
 
 
 def speed(name: str, clients: int, seconds: float, rounds: int) -> Target:
-    """Measure the speed of one kind of client, with this number of them."""
+    """Measure the speed of this number of clients of one kind."""
     model = MODELS[name]
     simulations: list[Callable[[], object]] = [
         partial(freed, partial(ours, model, clients, seconds)),
@@ -66,7 +66,7 @@ def taken_by(who: str, name: str, clients: int, seconds: float) -> int:
 
 
 def take(who: str, name: str, clients: int, seconds: float) -> int:
-    """Measure the bytes at the peak: of the process, or those that tracemalloc sees."""
+    """Measure the peak of memory in bytes: of the process, or as tracemalloc sees it."""
     model = MODELS[name]
     if who == "process":
         ours(model, clients, seconds)
@@ -77,7 +77,7 @@ def take(who: str, name: str, clients: int, seconds: float) -> int:
 
 
 def memory(name: str) -> Target:
-    """Measure the memory of one kind of client, with the largest number of them."""
+    """Measure the memory of one kind of client, with the largest number of clients."""
     clients, seconds, _ = SIZES[-1]
     own, peer = (taken_by(who, name, clients, seconds) / clients for who in ("ours", "theirs"))
     return Target(

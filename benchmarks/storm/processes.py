@@ -43,9 +43,9 @@ class Told(NamedTuple):
     """A line that the server printed.
 
     Attributes:
-        when: when it was read, seconds of the event loop.
-        concurrency: requests at once.
-        delay: seconds that a request takes with so many.
+        when: the time at which it was read, seconds of the event loop's clock.
+        concurrency: the number of concurrent requests.
+        delay: the seconds that a request takes at this concurrency.
     """
 
     when: float

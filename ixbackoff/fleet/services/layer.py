@@ -43,7 +43,7 @@ class Layer(Service):
 
     Args:
         program: the program; a schedule or a limit of its own is ignored.
-        below: the service of its commands; those that need none are named in `simulate`.
+        below: the service of its commands; `simulate` lists the commands that need none.
         schedule: the schedule of the program.
         budget: makes the budget that all runs of the program share.
         breaker: makes the circuit breaker that all runs of the program share.
