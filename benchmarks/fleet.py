@@ -1,7 +1,7 @@
 """The speed of simulated fleets, and their memory, beside SimPy.
 
-Both simulate the same clients and the same service (`fleet_models`). The rates of both divide one
-number of events: SimPy's, the ends of thinking, requests, waits and limits. Each is charged for the
+Both simulate the same clients and the same service (`fleet_models`). The rates of both count the
+events of SimPy: the ends of thinking, requests, waits and limits. Each is charged for the
 collection of its own garbage: ours frees its clients when it ends, SimPy leaves them behind.
 """
 

@@ -74,7 +74,7 @@ def files_of(words: list[str]) -> Iterator[tuple[Path, Path]]:
             for file in sorted(path.rglob("*.py")):
                 inner = file.relative_to(path).parts
                 left_out = any(part.startswith(".") or part in SKIPPED for part in inner)
-                if not left_out and file.is_file():  # and no link to nowhere, and no pipe
+                if not left_out and file.is_file():  # not a broken link or a pipe
                     yield file, path
 
 

@@ -57,7 +57,7 @@ def in_one_line(finding: Finding) -> Iterator[str]:
 
 
 def as_json(pieces: Iterable[Piece]) -> Iterator[str]:
-    """Write one JSON object a line for each error."""
+    """Write a line with a JSON object for each error."""
     for error, finding in errors(pieces):
         written: dict[str, object] = {
             "file": error.file,

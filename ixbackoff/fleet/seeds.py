@@ -58,7 +58,7 @@ def each_seed(
     Args:
         function: a function of the seed, which returns the same result for the same seed.
         seeds: the number of seeds, counted from 0, or the seeds themselves.
-        jobs: the number of worker processes, by default that of the processors. With 1, this
+        jobs: the number of worker processes, by default the number of processors. With 1, this
             process calls the function, and nothing is pickled.
         executor: a `concurrent.futures.Executor` instead of worker processes, such as
             `Client(...).get_executor()` of Dask or `MPIPoolExecutor()` of mpi4py. It is not shut

@@ -32,7 +32,7 @@ class Tuned(NamedTuple):
 
     timeout: float  # T, seconds
     maximum: float  # M, seconds
-    rungs: int  # the waits that outlast the outage; may be more than the 20 of the deepest ladder
+    rungs: int  # the number of waits that outlast the outage; the deepest ladder has only 20
     rate: float  # the most failed requests per second after all waits have grown to M
 
     @property

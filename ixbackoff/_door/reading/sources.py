@@ -174,7 +174,7 @@ class Source:
         return found[0] if len(found) == 1 else ""
 
     def where_imported(self, name: str) -> Source | None:
-        """Find the file from which a name is imported, in its importer's folder or one above."""
+        """Find the file from which a name is imported, in this file's folder or in one above."""
         for node in self.nodes:
             if not isinstance(node, ast.ImportFrom) or not node.module:
                 continue

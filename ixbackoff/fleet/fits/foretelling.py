@@ -90,7 +90,7 @@ def replayed(model: Model, begun: Sequence[float], seconds: float, seed: int) ->
 
 
 def numbers_between(outcome: Outcome, begin: int, end: int) -> dict[str, float]:
-    """Measure these seconds of a simulation: requests by their begins, runs by their ends."""
+    """Measure the seconds `begin` to `end`: requests by their begins, runs by their ends."""
     asked, well, gave_up = (
         outcome.rate(attrgetter(name), begin, end) for name in ("asked", "well", "gave_up")
     )
