@@ -324,7 +324,8 @@ def graphs(lines: Mapping[str, Sequence[float]], first: int = 0) -> dict[str, Gr
 
 
 def picture(outcome: Outcome, stopped: Outage, seed: int) -> Picture:
-    seconds, gray = outcome.seconds, ("the service is stopped", stopped.span)
+    speed = "stopped" if stopped.lost == 1 else "slower"
+    seconds, gray = outcome.seconds, (f"the service is {speed}", stopped.span)
     rates = {
         "requests": [second.asked for second in seconds],
         "runs that ended well": [second.well for second in seconds],
