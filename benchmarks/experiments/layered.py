@@ -1,6 +1,6 @@
 """How retries in layers multiply while the service at the bottom is down, and whether it recovers.
 
-The table has numbers of layers, with and without budgets, for a short and a long queue at the
+The table compares numbers of layers, with and without budgets, for a short and a long queue at the
 bottom. A retry inside a retry is a type error, but a type checker does not see across services.
 Here each layer is a server that retries its requests to the next layer.
 """

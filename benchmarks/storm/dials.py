@@ -15,8 +15,8 @@ class Dials:
     Each connection is given to the request that has waited longest, or closed if none waits.
 
     Args:
-        host: the host.
-        port: the port.
+        host: the name or the IP address of the server.
+        port: its TCP port.
         lingering: seconds after which a dial ends; with 0 it ends with its request.
         most: the number of dials that may continue without their requests; the oldest ones end.
     """
@@ -34,7 +34,7 @@ class Dials:
         """Return a connection for a request, which may have been dialled for another one.
 
         Raises:
-            OSError: the server refuses the connection.
+            OSError: the server refuses the connection, or the dial has ended after `lingering`.
         """
         if not self.lingering:
             return await asyncio.open_connection(self.host, self.port)

@@ -147,7 +147,7 @@ class ServerProcess:
         """Send a signal to the process.
 
         Raises:
-            Died: the process has ended, or this one may not send signals to it.
+            Died: the process has ended, or the system does not permit the signal.
         """
         if self.process.returncode is not None:
             raise self.died()
