@@ -21,15 +21,15 @@ from typing import NamedTuple
 from ixbackoff import N0, N3, Constant, Exponential, RetryBudget, ServerError, backoff
 from ixbackoff.observing import json_observer, observed
 
-SLOW, FACTOR = (33.8, 42.8), 1.8  # of the service, which begins a second before the trace
+SLOW, FACTOR = (33.8, 42.8), 1.8  # seconds since a service began, 1 s before the trace
 STEP, RATES = 15.0, (15, 30, 45, 60, 20, 20, 50, 35)
-"""The seconds of a rate of the trace, and the rates, in runs per second."""
+"""The trace has each of these rates, in runs per second, for `STEP` seconds."""
 SECONDS = 12.0
 """The length of a what-if."""
 
 
 class Truth(NamedTuple):
-    """A service; the most requests at once are `limit`, in each of `replicas`."""
+    """A service: each of its `replicas` holds `limit` requests at most; `mean` is in seconds."""
 
     kind: str
     workers: int

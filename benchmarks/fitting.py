@@ -1,8 +1,8 @@
-"""`ixbackoff fleet fit` on real services: what it finds, and what its predictions are worth.
+"""`ixbackoff fleet fit` on real services: what `fit` finds, and what the predictions are worth.
 
 `python -m benchmarks.fitting [FOLDER]` records six services on loopback (ten minutes; two at a
-time), fits each, and compares what it predicts with what happened. Traces that are in the folder
-already are not recorded again. The machine has to be calm: it says how late its clients were.
+time), fits each, and compares the predictions with what happened. Traces that are in the folder
+already are not recorded again. The machine has to be calm: the output says how late clients were.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .fitted_services import SECONDS, TRUTHS, WHAT_IFS
 PORT = 8471
 OUTSIDE = {"replicas", "lifo"}
 """The services that no model of the family describes; their what-ifs are not recorded."""
-NOISE = 0.02  # the share by which a number may be off in both directions
+NOISE = 0.02  # the share by which a number may lie outside of its band
 
 
 class Ask(Command[None]):
@@ -87,7 +87,7 @@ def judged(folder: Path) -> Iterable[tuple[str, str, tuple[float, float], float,
 
 
 def table(folder: Path) -> tuple[int, int]:
-    """Print the what-ifs of a service; return the numbers inside of the band, and all of them."""
+    """Print the what-ifs of a service; count the numbers inside of their bands, and all of them."""
     inside = count = 0
     errors: dict[str, list[float]] = {}
     for name, what, (least, most), middle, value in judged(folder):

@@ -1,8 +1,7 @@
 """The speed of simulated fleets, and their memory, beside SimPy.
 
-Both simulate the same clients and the same service (`fleet_models`). The end of each thinking,
-request and wait is counted as an event, for both, and the time-out of each limit in SimPy. Ours has
-one for each request under a limit; those beyond SimPy's are not counted. Each is charged for the
+Both simulate the same clients and the same service (`fleet_models`). The rates of both count the
+events of SimPy: the ends of thinking, requests, waits and limits. Each is charged for the
 collection of its own garbage: ours frees its clients when it ends, SimPy leaves them behind.
 """
 
@@ -27,12 +26,12 @@ PEER = "SimPy 4.1.1"
 SIZES = ((1_000, 60.0, 15), (10_000, 20.0, 7), (100_000, 12.0, 3))
 """Clients, seconds of virtual time, and rounds."""
 FASTER, SMALLER = {"nested": 0.95}, {"within": 1.0, "attempt_within": 1.0}
-"""The speed and the memory, in those of SimPy, of the models that may be slower or larger."""
+"""The models that may miss the usual targets, 1.2 of SimPy's speed and half of its memory."""
 MOST = 1_000_000
 
 
 def speed(name: str, clients: int, seconds: float, rounds: int) -> Target:
-    """Measure one kind of client, in one number."""
+    """Measure the speed of this number of clients of one kind."""
     model = MODELS[name]
     simulations: list[Callable[[], object]] = [
         partial(freed, partial(ours, model, clients, seconds)),
@@ -40,7 +39,7 @@ def speed(name: str, clients: int, seconds: float, rounds: int) -> Target:
     ]
     events = their_events(model, clients, seconds)
     gc.collect()
-    gc.freeze()  # no collection looks at what is older
+    gc.freeze()  # collections skip older objects
     taken = [interleaved(simulations, 1) for _ in range(rounds)]
     gc.unfreeze()
     own, peer = (median(column) for column in zip(*taken, strict=True))
@@ -67,7 +66,7 @@ def taken_by(who: str, name: str, clients: int, seconds: float) -> int:
 
 
 def take(who: str, name: str, clients: int, seconds: float) -> int:
-    """Measure the bytes at the peak: of the process, or those that tracemalloc sees."""
+    """Measure the peak of memory in bytes: of the process, or as tracemalloc sees it."""
     model = MODELS[name]
     if who == "process":
         ours(model, clients, seconds)
@@ -78,7 +77,7 @@ def take(who: str, name: str, clients: int, seconds: float) -> int:
 
 
 def memory(name: str) -> Target:
-    """Measure the memory of one kind of client, in the largest number that SimPy is given."""
+    """Measure the memory of one kind of client, with the largest number of clients."""
     clients, seconds, _ = SIZES[-1]
     own, peer = (taken_by(who, name, clients, seconds) / clients for who in ("ours", "theirs"))
     return Target(
@@ -91,14 +90,12 @@ def memory(name: str) -> Target:
 
 
 def million() -> Target:
-    """Measure the memory of a process with a million clients."""
     taken = taken_by("process", "attempt", MOST, SIZES[-1][1])
     name = f"{MOST} clients, {MODELS['attempt'].name}, GiB"
     return Target(name, taken / 2**30, 1.0, False, "the whole process, at its peak")
 
 
 def outage() -> Target:
-    """Measure an outage of ten minutes, on one core."""
     clients = SIZES[-1][0]
     begun = process_time()
     outcome = ours(MODELS["command"], clients, 660.0, outages=[Outage(30.0, 600.0)])

@@ -90,10 +90,10 @@ class Model(NamedTuple):
     """One kind of client.
 
     Attributes:
-        name: what it performs.
-        effect: what it retries, or a function that makes it for so many clients.
+        name: the effect in words.
+        effect: the effect that it retries, or a function from the number of clients to the effect.
         process: a client, as a process of SimPy.
-        given: the last argument of the process, or a function that makes it for so many clients.
+        given: the last argument of the process, or a function from the number of clients to it.
         how: a function from the number of clients to more arguments of `simulate`.
     """
 
@@ -108,7 +108,7 @@ class Model(NamedTuple):
 
 
 def made(given: Any, clients: int) -> Any:
-    """Return what a function of `TABLE` makes for so many clients."""
+    """Return `given`; if it is a lambda of `MODELS`, its result for this number of clients."""
     return given(clients) if getattr(given, "__name__", "") == "<lambda>" else given
 
 

@@ -43,7 +43,7 @@ def main(words: list[str]) -> int:
         print(error, file=sys.stderr)
         return FAILED
     except BrokenPipeError:  # the reader of a pipe has ended
-        sys.stdout = None  # so that Python does not flush it when it exits
+        sys.stdout = None  # Python flushes it at exit, and would fail
         return FAILED
     return status
 

@@ -1,7 +1,7 @@
 """How often clients ask a service that is down, and whether it recovers.
 
-With a circuit breaker for all clients, with one for each process, with a budget, and with their
-ladders only. The service has workers and a queue, which fills with abandoned requests.
+The clients have one circuit breaker for all, one for each process, a budget, or their ladders only.
+The service has workers and a queue, which fills with abandoned requests.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def protected(
     ] = 5000,
     processes: Annotated[int, whole(1, 10_000), "the number of breakers in the last row"] = 100,
     outage: Annotated[int, whole(OPENING + 1, 3600), "the outage, whole seconds", "SECONDS"] = 30,
-    watch: Annotated[int, whole(10, 3600), "whole seconds after it", "SECONDS"] = 90,
+    watch: Annotated[int, whole(10, 3600), "whole seconds after the outage", "SECONDS"] = 90,
     seed: int = 0,
 ) -> list[Protected]:
     """Simulate each protection.

@@ -54,7 +54,6 @@ def contention(
     row: Row | None = None,
     seed: int = 0,
 ) -> list[Contention]:
-    """Simulate each variant with each number of clients."""
     results: list[Contention] = []
     model = row or Row()
     for many, (name, timing) in product(clients, timings.items()):

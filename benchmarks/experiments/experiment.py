@@ -33,7 +33,7 @@ Cells that are numbers or `Shown` are averaged over seeds.
 """
 NO_NUMBER = ("-", "never")  # the cells for a missing number
 SHARE, SPAN = 0.8, 10
-"""A service has recovered once its rate over 10 s reaches this share of the rate before the outage.
+"""A service has recovered when from then on any 10 s have this share of the rate before the outage.
 Chance alone can lower the rate by 10 %."""
 
 
@@ -64,7 +64,7 @@ class Watched(NamedTuple):
 
     @property
     def before(self) -> float:
-        """The mean of those per second, in the second half of the time before the outage."""
+        """The successful runs per second, in the second half of the time before the outage."""
         begin = int(self.stopped.start)
         return self.outcome.rate(lambda second: second.well, begin // 2, begin)
 
@@ -79,7 +79,7 @@ class Experiment(NamedTuple, Generic[R]):
     """An experiment: a model, the table of its results, and their picture.
 
     The annotated parameters of the model are the flags of the command, with the parser of their
-    text, a description and a unit. It has a parameter `seed`, too.
+    text, a description and a unit. The model has a parameter `seed`, too.
     """
 
     model: Callable[..., Sequence[R]]

@@ -1,8 +1,8 @@
 """How retries in layers multiply while the service at the bottom is down, and whether it recovers.
 
-Compared with one layer, with and without a budget, and with a short and a long queue at the bottom.
-A retry inside a retry is a type error, but a type checker does not see across services. Here each
-layer is a server that retries its requests to the next layer.
+The table compares numbers of layers, with and without budgets, for a short and a long queue at the
+bottom. A retry inside a retry is a type error, but a type checker does not see across services.
+Here each layer is a server that retries its requests to the next layer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .experiment import (
 TRIES = 3
 LIMIT = 1.0  # seconds that a layer waits for the next one
 SCHEDULE: Schedule = Exponential(0.1)
-WAITS = 0.3  # the sum of the waits of a run
+WAITS = 0.3  # the sum of the waits of a run, seconds
 
 RETRYING = at(N2).retry(do(Ask()).limit(LIMIT))
 """The program of each layer and of the clients."""
@@ -48,7 +48,7 @@ class Layering(NamedTuple):
     name: str
     layers: int  # the clients are the topmost
     budget: Callable[[], RetryBudget] | None = None  # makes the budget of a layer
-    more: Callable[[float], float] | None = None  # from received to most sent requests/s
+    more: Callable[[float], float] | None = None  # from the requests/s received to the most sent
 
     def runs(self, clients: int) -> float:
         """Return the runs of all clients per second while the bottom is down, in closed form.
@@ -105,9 +105,9 @@ def layered(
     queue: Annotated[
         Iterable[float], number(0, 3600), "the wait at the bottom if its queue is full", "SECONDS"
     ] = (0.3, 6.0),
-    clients: Annotated[int, whole(1, 10_000), "the number of clients; the bottom grows too"] = 500,
+    clients: Annotated[int, whole(1, 10_000), "the number of clients, 50 for each worker"] = 500,
     outage: Annotated[int, whole(2, 3600), "the outage, whole seconds", "SECONDS"] = 30,
-    watch: Annotated[int, whole(10, 3600), "whole seconds after it", "SECONDS"] = 60,
+    watch: Annotated[int, whole(10, 3600), "whole seconds after the outage", "SECONDS"] = 60,
     seed: int = 0,
 ) -> list[Layered]:
     """Simulate each number of layers with each queue at the bottom."""

@@ -48,7 +48,7 @@ def metastable(
     retries: Annotated[Iterable[int], whole(0, 4), "the retries of a client"] = (0, 1, 2, 4),
     *,
     outage: Annotated[Iterable[float], number(0.1, 3600), "an outage", "SECONDS"] = (1.0, 10.0),
-    watch: Annotated[int, whole(10, 3600), "whole seconds after it", "SECONDS"] = 120,
+    watch: Annotated[int, whole(10, 3600), "whole seconds after the outage", "SECONDS"] = 120,
     seed: int = 0,
 ) -> list[Load]:
     """Simulate 10 % below and above the boundary, and above the capacity, with each outage."""

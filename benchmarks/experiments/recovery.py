@@ -59,7 +59,7 @@ class Formula(NamedTuple):
         return ceil(log(self.maximum / self.timeout) / log(self.factor))
 
     def noticed(self, outage: float) -> float:
-        """Return the time of the first retry after an outage, if R is 1."""
+        """Return the time of the first retry at the end of an outage or later, if R is 1."""
         k, growing = 0, self.growing
         if growing != inf and self.tried(int(growing)) < outage:
             k = int(growing + (outage - self.tried(int(growing))) / self.maximum)

@@ -38,7 +38,7 @@ class Counts(NamedTuple):
         return Counts(*(now - then for now, then in zip(self, before, strict=True)))
 
     def line(self, seconds: float) -> str:
-        """Return the rates per second, in the words of the original."""
+        """Return the rates per second, in the words of the article's program."""
         ok, errors, timed_out = (count / seconds for count in self)
         return (
             f"OK: {ok:.2f} req/sec, errors: {errors:.2f} req/sec, timedout: {timed_out:.2f} req/sec"
@@ -65,11 +65,10 @@ class Clients:
 
     @property
     def counts(self) -> Counts:
-        """The counts so far."""
         return Counts(self.ok, self.errors, self.timed_out)
 
     async def run(self) -> None:
-        """Run all clients until this is cancelled."""
+        """Run all clients until the task is cancelled."""
         one = self.as_shipped if self.schedule is None else self.one
         try:
             async with asyncio.TaskGroup() as group:
@@ -79,7 +78,7 @@ class Clients:
             await self.dials.end()
 
     async def as_shipped(self) -> None:
-        """Run one client as the post's program does.
+        """Run one client as the article's program does.
 
         Its waits can shorten, so `run_async` refuses them: this is a plain loop.
         """
@@ -153,7 +152,6 @@ def checked_clients(parser: Parser, words: Namespace) -> None:
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """Read the command line."""
     parser = Parser(
         prog="python -m benchmarks.storm client",
         description="Many clients of one server. Each thinks for a while and asks, over new "
@@ -172,7 +170,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the clients, and return the exit status."""
     try:
         asyncio.run(ask_for(parsed(arguments)))
     except KeyboardInterrupt:

@@ -15,8 +15,8 @@ class Dials:
     Each connection is given to the request that has waited longest, or closed if none waits.
 
     Args:
-        host: the host.
-        port: the port.
+        host: the name or the IP address of the server.
+        port: its TCP port.
         lingering: seconds after which a dial ends; with 0 it ends with its request.
         most: the number of dials that may continue without their requests; the oldest ones end.
     """
@@ -34,7 +34,7 @@ class Dials:
         """Return a connection for a request, which may have been dialled for another one.
 
         Raises:
-            OSError: the server refuses the connection.
+            OSError: the server refuses the connection, or the dial has ended after `lingering`.
         """
         if not self.lingering:
             return await asyncio.open_connection(self.host, self.port)
@@ -57,12 +57,11 @@ class Dials:
             raise
 
     def dialled(self, dialling: asyncio.Task[None]) -> None:
-        """Forget a dial that has ended."""
         self.dialling.discard(dialling)
         self.abandoned.pop(dialling, None)
 
     async def dial(self, wanted: asyncio.Future[Streams]) -> None:
-        """Dial for a request; if the dial fails, so does the request, if it still waits."""
+        """Dial for a request; if the dial fails, a request that still waits fails, too."""
         try:
             async with asyncio.timeout(self.lingering):
                 streams = await asyncio.open_connection(self.host, self.port)
@@ -78,7 +77,6 @@ class Dials:
         streams[1].close()
 
     async def end(self) -> None:
-        """End all dials."""
         dialling = list(self.dialling)
         for dial in dialling:
             dial.cancel()

@@ -12,7 +12,7 @@ PART = re.compile(r"(\d+\.?\d*|\.\d+)(h|ms|m|s|us|µs|ns)")
 
 
 def seconds_of(text: str) -> float:
-    """Read a length of time; a number without a unit is one of seconds.
+    """Read a length of time; a number without a unit means seconds.
 
     >>> seconds_of("100ms"), seconds_of("2m8.580906589s"), seconds_of("0.1")
     (0.1, 128.580906589, 0.1)

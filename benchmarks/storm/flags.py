@@ -18,12 +18,11 @@ DAY = 86_400
 MOST_CLIENTS = 10_000
 SOMAXCONN = 65_535
 SHIPPED = "shipped"
-"""The backoff of the post's program, which differs from that of its text."""
+"""The backoff of the article's program, which differs from that of the article's text."""
 STATUS = "Exit status: 0 if it ran to its end, 1 if not, 2 if the command is wrong."
 
 
 def add_port(parser: ArgumentParser) -> None:
-    """Add the flag of the server's port."""
     parser.add_argument(
         "--port", type=whole(0, 65_535), default=PORT, help="(default: %(default)s)"
     )
@@ -49,7 +48,6 @@ def checked_host(parser: Parser, words: Namespace) -> None:
 
 
 def add_duration(parser: ArgumentParser) -> None:
-    """Add the flag of the duration."""
     parser.add_argument(
         "--seconds",
         type=duration(0.1, DAY),
@@ -59,7 +57,6 @@ def add_duration(parser: ArgumentParser) -> None:
 
 
 def add_server(parser: ArgumentParser) -> None:
-    """Add the flags of the server."""
     model = SlowingServer()
     server = parser.add_argument_group("the server")
     server.add_argument(
@@ -105,7 +102,6 @@ def add_server(parser: ArgumentParser) -> None:
 
 
 def add_client(parser: ArgumentParser) -> None:
-    """Add the flags of the clients."""
     client = parser.add_argument_group("the clients")
     client.add_argument(
         "--clients",
@@ -135,7 +131,7 @@ def add_client(parser: ArgumentParser) -> None:
         "--backoff",
         choices=(*backoffs(), SHIPPED),
         default="fixed",
-        help="the waits after failures: fixed, --wait each time; exponential, as the post's "
+        help="the waits after failures: fixed, --wait each time; exponential, as the article's "
         "pseudo-code: --wait at first, times 2.71828 each time, jitter 0.1, at most 300 s; "
         "shipped, as its program: 2.71828 times the time to think, and so on "
         "(default: %(default)s)",
@@ -145,7 +141,7 @@ def add_client(parser: ArgumentParser) -> None:
         dest="backoff",
         action="store_const",
         const=SHIPPED,
-        help="the flag of the post's program: --backoff shipped",
+        help="the flag of the article's program: --backoff shipped",
     )
     client.add_argument(
         "--lingering",
@@ -161,5 +157,5 @@ def add_client(parser: ArgumentParser) -> None:
         type=duration(0.001, 3600.0),
         default=WAIT,
         metavar="SECONDS",
-        help="the wait of --backoff (default: %(default)s)",
+        help="the first wait of --backoff fixed or exponential (default: %(default)s)",
     )

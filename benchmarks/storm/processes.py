@@ -43,9 +43,9 @@ class Told(NamedTuple):
     """A line that the server printed.
 
     Attributes:
-        when: when it was read, seconds of the event loop.
-        concurrency: requests at once.
-        delay: seconds that a request takes with so many.
+        when: the time at which it was read, seconds of the event loop's clock.
+        concurrency: the number of concurrent requests.
+        delay: the seconds that a request takes at this concurrency.
     """
 
     when: float
@@ -73,7 +73,7 @@ class ServerProcess:
         """Start a server process, and wait until it listens.
 
         Raises:
-            NotStarted: it does not listen; the message is its own.
+            NotStarted: it does not listen; the message is the server's standard error, if any.
         """
         lives = words.steady + words.outage + words.watch + MARGIN
         flags = [f"--{name}={getattr(words, name)}" for name in FLAGS]
@@ -101,11 +101,11 @@ class ServerProcess:
 
     @property
     def number(self) -> int:
-        """Its PID."""
+        """The PID of the server."""
         return self.process.pid
 
     async def begun(self) -> None:
-        """Wait until it listens."""
+        """Wait until the server listens."""
         line = ""
         if self.process.stdout is not None:
             with suppress(TimeoutError):
@@ -122,14 +122,13 @@ class ServerProcess:
         self.reading = asyncio.create_task(self.read())
 
     async def complaint(self) -> str:
-        """Return the text of its standard error, if it has ended."""
+        """Return the standard error of the server, if it has ended; otherwise ""."""
         await asyncio.wait([self.ended], timeout=ENDS)
         if self.process.stderr is None or self.process.returncode is None:
             return ""
         return (await self.process.stderr.read()).decode(errors="replace").strip()
 
     async def read(self) -> None:
-        """Read its lines."""
         if self.process.stdout is None:
             return
         async for line in self.process.stdout:
@@ -142,14 +141,13 @@ class ServerProcess:
                 self.told.append(Told(now, int(found[1]), seconds_of(found[2])))
 
     def told_since(self, when: float) -> list[Told]:
-        """Return the lines that were read since `when`."""
         return [line for line in self.told if line.when >= when]
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the process.
 
         Raises:
-            Died: the process has ended, or this one may not send signals to it.
+            Died: the process has ended, or the system does not permit the signal.
         """
         if self.process.returncode is not None:
             raise self.died()
@@ -174,7 +172,6 @@ class ServerProcess:
             raise self.died()
 
     def died(self) -> Died:
-        """Return the error for a process that has ended."""
         status = self.process.returncode
         how = f"exit status {status}" if status is None or status >= 0 else f"signal {-status}"
         return Died(f"The server, process {self.process.pid}, has ended by itself ({how}).")

@@ -31,9 +31,9 @@ class Storm(NamedTuple):
         rate: requests that took too long per second, in the last seconds of the outage.
         after: the server's line one second after SIGCONT.
         offset: the seconds after SIGCONT at which that line arrived.
-        most: the largest concurrency in its lines after SIGCONT.
+        most: the largest concurrency in the server's lines after SIGCONT.
         well: requests that were answered in each second after SIGCONT.
-        recovers: whether nearly all requests were answered at the end.
+        recovers: whether 90 % of the requests were answered in the last quarter of `well`.
         lag: the 99th percentile of the delays of the event loop's timers, seconds.
         judged: whether the lag is small enough for a verdict on the server.
     """
@@ -178,10 +178,9 @@ async def stormed(words: Namespace) -> Storm:
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """Read the command line."""
     parser = Parser(
         prog="python -m benchmarks.storm run",
-        description="The crash of the post on real sockets: a server process and many clients on "
+        description="The crash on real sockets: a server process and many clients on "
         "loopback; the server is stopped with SIGSTOP, resumed with SIGCONT, and watched.",
         epilog=STATUS + " The verdict on the server is printed, and does not change the status.",
     )
@@ -216,7 +215,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the whole storm, and return the exit status."""
     words = parsed(arguments)
     try:
         storm = asyncio.run(stormed(words))

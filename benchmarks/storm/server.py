@@ -105,7 +105,6 @@ class RealServer:
         self.handle: asyncio.TimerHandle | None = None
 
     def connected(self, connection: Connection) -> None:
-        """Take a new connection."""
         self.connections += 1
         connection.since = self.loop.time()
         self.silent[connection] = None
@@ -113,12 +112,10 @@ class RealServer:
             connection.cut()
 
     def lost(self, connection: Connection) -> None:
-        """Forget a connection that is closed."""
         self.connections -= 1
         self.silent.pop(connection, None)
 
     def asked(self, connection: Connection, well: bool) -> None:
-        """Take the request of a connection."""
         self.silent.pop(connection, None)
         self.any = True
         now = self.loop.time()
@@ -132,7 +129,6 @@ class RealServer:
         self.look_later()
 
     def end(self, now: float) -> None:
-        """Answer the requests that are older than the delay."""
         if now > self.alarm + self.tick:  # the process was stopped, or starved
             self.sleepers.overslept(self.alarm, now)
         for connection in self.sleepers.ended(now):
@@ -150,7 +146,6 @@ class RealServer:
         self.handle = None if when == inf else self.loop.call_at(when, self.look)
 
     def look(self) -> None:
-        """Answer the requests that are due, and set the alarm again."""
         self.end(self.loop.time())
         self.look_later()
 
@@ -172,7 +167,6 @@ class RealServer:
 
 
 async def serve(words: Namespace) -> None:
-    """Serve for the seconds of the command line."""
     loop = asyncio.get_running_loop()
     model = SlowingServer(
         words.limit, words.base, words.factor, backlog=words.backlog, int64=words.int64
@@ -205,7 +199,6 @@ def somaxconn() -> int:
 
 
 def parsed(arguments: list[str] | None) -> Namespace:
-    """Read the command line."""
     parser = Parser(
         prog="python -m benchmarks.storm server",
         description="A server that gets slower under load: up to --limit concurrent requests "
@@ -224,7 +217,6 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve, and return the exit status."""
     words = parsed(arguments)
     if words.parent is not None and not end_with(words.parent):
         return FAILED

@@ -74,7 +74,7 @@ def files_of(words: list[str]) -> Iterator[tuple[Path, Path]]:
             for file in sorted(path.rglob("*.py")):
                 inner = file.relative_to(path).parts
                 left_out = any(part.startswith(".") or part in SKIPPED for part in inner)
-                if not left_out and file.is_file():  # and no link to nowhere, and no pipe
+                if not left_out and file.is_file():  # not a broken link or a pipe
                     yield file, path
 
 
@@ -90,8 +90,8 @@ def explained(
 ) -> tuple[bytes, bool, bool]:
     """Explain a checker's output, `printed`, and mistakes in `files` that it does not report.
 
-    Each file is paired with its import root. Return the text, whether it contains errors, and
-    whether it contains unreported ones.
+    Each file is paired with its import root. Return the text, whether it reports any mistake, and
+    whether a mistake that the checker does not report is an error.
     """
     from .audit.layer_report import nested
     from .audit.stacks import walked

@@ -13,8 +13,8 @@ NOT_EXECUTABLE, NOT_FOUND = 126, 127
 ENDED_BY_SIGNAL = 128
 ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")  # these ask this process to end
 PASSED_ON = (*ENDS, "SIGUSR1", "SIGUSR2", "SIGTSTP")
-STOPS = ("SIGTSTP", "SIGTTIN", "SIGTTOU")  # by these job control stops a process
-LOST_AFTER = 1.0  # seconds
+STOPS = ("SIGTSTP", "SIGTTIN", "SIGTTOU")  # the signals by which job control stops a process
+LOST_AFTER = 1.0  # seconds: see `next_signal`
 FROM_TERMINAL = 0x80  # SI_KERNEL: Linux's mark of a signal to the whole foreground group
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 

@@ -57,7 +57,7 @@ def in_one_line(finding: Finding) -> Iterator[str]:
 
 
 def as_json(pieces: Iterable[Piece]) -> Iterator[str]:
-    """Write one JSON object a line for each error."""
+    """Write a line with a JSON object for each error."""
     for error, finding in errors(pieces):
         written: dict[str, object] = {
             "file": error.file,
@@ -80,7 +80,7 @@ def as_json(pieces: Iterable[Piece]) -> Iterator[str]:
 
 
 def github(pieces: Iterable[Piece]) -> Iterator[str]:
-    """Write a workflow command of GitHub for each error, which shows it as an annotation."""
+    """Write a workflow command for each error: GitHub shows it as an annotation."""
     for error, finding in errors(pieces):
         title = finding.explanation.code if finding else error.code
         fields = {

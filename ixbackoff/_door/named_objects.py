@@ -57,7 +57,7 @@ def arguments_apart(words: list[str]) -> tuple[list[str], list[Any]]:
 
 
 def value(text: str) -> Any:
-    """Parse a value: JSON, other text as it is, or nothing, which is `None`."""
+    """Parse a value: JSON, or other text as it is; empty text is `None`."""
     try:
         return json.loads(text) if text else None
     except ValueError:

@@ -30,7 +30,7 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
         "waits. Waits are logged to standard error; the value of a program is printed to standard "
         f"output. {named_objects.TRUST}",
         epilog="Exit status: for a program 0, 1 if it fails, 2 if it cannot be run; for a shell "
-        f"command that of its last try, or {shell_command.LATE} if the time of --within is over.",
+        f"command that of its last try, or {shell_command.LATE} if --within ended that try.",
     )
     parser.add_argument(
         "what",
@@ -43,22 +43,22 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
         "--within",
         type=duration(0.001),
         metavar="SECONDS",
-        help="the time limit of the whole run, in seconds or as 5m or 1h; at its end the current "
-        "command is ended",
+        help="the time limit of the whole run, in seconds or as 5m or 1h; it ends the current "
+        "command, but not a plain function",
     )
     programs = parser.add_argument_group("options for a program")
     programs.add_argument(
         "--interpreter",
         type=named_objects.interpreter,
         metavar="MODULE:INTERPRETER",
-        help="handlers for its commands, before those of live()",
+        help="handlers for its commands, which take precedence over those of live()",
     )
     programs.add_argument(
         "--rehearse",
         type=outcomes,
         metavar="OUTCOMES",
-        help="run it in virtual time with these outcomes of its commands, then the last one again: "
-        "each is ok, ok:VALUE, 503, 429:30 (Retry-After), not-ready, timeout, refused or reset; "
+        help="run it in virtual time with these outcomes of its commands; the last one repeats. An "
+        "outcome is ok, ok:VALUE, 503, 429:30 (Retry-After), not-ready, timeout, refused or reset; "
         "503@2 takes 2 s",
     )
     programs.add_argument(

@@ -112,7 +112,7 @@ class Events:
         """Run all events before the time `until`, and set the clock to it.
 
         Raises:
-            Misuse: more than `most` events happen at one time.
+            Misuse: `most` events happen at one time.
         """
         near, later, end = self._near, self._later, until * SLICES
         self._run_near(until)

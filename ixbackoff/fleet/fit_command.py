@@ -26,22 +26,22 @@ NAMES = {
 }
 FLAGS = (
     Flag("refused", "429,503", str, "the statuses or classes of refusals by a full queue", "NAMES"),
-    Flag("left", "TimeoutError,Expired", str, "the failures of tries that clients left", "NAMES"),
+    Flag("left", "TimeoutError,Expired", str, "the failures of abandoned tries", "NAMES"),
     Flag("peer", None, str, "only the tries to this address", "ADDRESS"),
-    Flag("hold", 0.25, number(0.05, 0.9), "the last part of the time, which is not fitted"),
+    Flag("hold", 0.25, number(0.05, 0.9), "the last share of the time, which is not fitted"),
     Flag("save", None, Path, "write the model into this file", "FILE"),
-    Flag("even-so", False, bool, "write it in spite of doubts"),
+    Flag("even-so", False, bool, "save the model in spite of doubts"),
 )
 
 
 def shown(model: Model) -> list[str]:
     best, works = model.near[0], model.near[0].works
     kind = NAMES[best.kind].format(best.workers, "s" * (best.workers > 1))
-    others = len(model.near) - 1 or "no"
+    others = f"{len(model.near) - 1 or 'no'} other{'s' * (len(model.near) > 2)}"
     limit = f"refuses from {model.limit} at once" if model.limit else "no refusal"
     capacity = f"; capacity {best.workers / fmean(works):.1f}/s" if best.workers else ""
     return [
-        f"service    {kind}, {limit} ({model.tries} tries; {others} other within 10 nats)",
+        f"service    {kind}, {limit} ({model.tries} tries; {others} within 10 nats)",
         f"work       {fmean(works):.3f} s in the mean, {quantile(works, 0.99):.2f} s at the 99th "
         f"percentile{capacity}",
         *(f"slow       {f:.2f} times from {a:.1f} s to {b:.1f} s" for a, b, f in best.phases),
@@ -57,18 +57,18 @@ def main(arguments: list[str] | None = None) -> int:
         epilog="Exit status: 0; 1 if there is a doubt; 2 if the command or a line is wrong.",
     )
     parser.add_argument("traces", type=Path, nargs="+", help="lines of json_observer, or OTLP JSON")
-    parser.add_argument("--format", choices=("events", "otlp"), help="default: by the line")
+    parser.add_argument("--format", choices=("events", "otlp"), help="default: as each line shows")
     add_flags(parser, [*FLAGS, *seed_flags(SEEDS, "the number of simulations of the trace")])
     args = parser.parse_args(arguments)
     save: Path | None = args.save
     try:
-        odd = save and (save in args.traces or save.exists() != save.is_file())  # or /dev/null
+        odd = save and (save in args.traces or save.exists() != save.is_file())  # as /dev/null
         if save and (odd or not access(save.parent, W_OK)):
             raise ValueError(f"{save} cannot be written: give another file with --save.")
         tries, arrivals, alone = recorded(args.traces, args.format, args.peer)
         split, end = (ceil(tries[-1].begun * part) for part in (1 - args.hold, 1))
         if not 0 < split < end:
-            raise ValueError(f"The tries begin within {end} s: give a longer trace to hold a part.")
+            raise ValueError(f"Tries begin within {end} s: give a longer trace to hold some back.")
         some = [one for one in tries if one.begun < split]
         model = fitted(some, args.refused.split(","), args.left.split(","))
     except (ValueError, OSError) as error:
@@ -83,7 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
         said += off
     print(*(f"doubt      {sentence}\n" for sentence in said), sep="", end="")
     if save and (args.even_so or not said):
-        written = save.with_name(f"{save.name}.part")  # so that an earlier model stays until then
+        written = save.with_name(f"{save.name}.part")  # keeps an earlier model until the end
         try:
             written.write_text(json.dumps(model._replace(arrivals=arrivals, doubts=said)._asdict()))
             written.replace(save)

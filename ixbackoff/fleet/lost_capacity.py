@@ -43,8 +43,8 @@ def checked_outages(outages: Iterable[Outage], seconds: float) -> list[Outage]:
         start, end = outage.span
         if not 0 <= start < end <= seconds:
             raise ValueError(
-                f"{outage!r} is not within the {seconds:g} s of the simulation: give a start and a "
-                "length that are."
+                f"{outage!r} is not within the {seconds:g} s of the simulation: give a start of 0 "
+                f"or more, a length above 0, and an end of {seconds:g} s at most."
             )
         if not 0 < outage.lost <= 1:
             raise ValueError(f"{outage!r}: give the lost share, above 0, 1 at most.")

@@ -43,10 +43,9 @@ class Outcome(NamedTuple):
         clients: the number of clients.
         events: the number of events.
         ended: the time at which the last run ended, seconds of virtual time.
-        trace: every command in order; empty unless `trace=True` was given.
+        trace: the commands that ended, in that order; empty unless `trace=True` was given.
         gave_up: the number of clients that had a failed run.
-        latencies: the seconds of each run that succeeded, with its waits, in the order in which
-            they ended.
+        latencies: the seconds of each run that succeeded, waits included, in the order of ends.
     """
 
     seconds: tuple[Second, ...]

@@ -104,7 +104,7 @@ class TaskPerformer(ABC):
         environment.events.at(when, self._wake, waited)
 
     def _wake(self, waited: Performed) -> None:
-        if self._waits_for is waited:  # else it was left
+        if self._waits_for is waited:  # else the task was ended meanwhile
             self._waits_for = None
             if self._environment.trace is not None:
                 self._environment.trace.append(waited)
@@ -437,13 +437,13 @@ class Join:
 
 
 def part_of_branch(command: Together, index: int, within: float | None) -> Any:
-    """Return what makes the stream of a hedged branch; else an effect and its seconds."""
+    """Return the function that makes a hedged branch's stream, or an effect and its seconds."""
     copied = command.copied
     return branch(command, index, within).__iter__ if copied else (command.effects[index], within)
 
 
 class Strand(TaskPerformer):
-    """One of several concurrent effects, within so many seconds if given."""
+    """One of several concurrent effects, with a limit in seconds or none."""
 
     __slots__ = ("_given",)
 

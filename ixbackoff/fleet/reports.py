@@ -25,7 +25,7 @@ COLUMN = 10
 COLUMNS = {"least": 0.0, "median": 0.5, "most": 1.0}
 RECOVERS = "recovers"
 SHARE, SPAN = 0.8, 10
-"""A service has recovered once its rate over 10 s reaches this share of the rate before the outage.
+"""A service has recovered when from then on any 10 s have this share of the rate before the outage.
 Chance alone can lower the rate by 10 %."""
 
 
@@ -147,7 +147,7 @@ def spread(sample: Sample[Numbers], columns: Mapping[str, float] = COLUMNS) -> s
 
 
 def written(number: float) -> str:
-    """Return a number as text, with as many digits as a comparison needs.
+    """Return a number as text, with two digits or more; infinity is "never", and nan "none".
 
     >>> written(1353.5), written(7.25), written(9.0), written(0.0412), written(float("inf"))
     ('1354', '7.2', '9', '0.041', 'never')

@@ -55,7 +55,7 @@ class RetryClient(TaskPerformer):
     def begin(self) -> None:
         shared = self._shared
         now = shared.events.now
-        if self._line is None:  # else a try goes on that stood in line
+        if self._line is None:  # else a try that stood in line continues
             self.begun = now
             if self._log is not None:
                 self._log.end_wait()

@@ -58,7 +58,7 @@ def each_seed(
     Args:
         function: a function of the seed, which returns the same result for the same seed.
         seeds: the number of seeds, counted from 0, or the seeds themselves.
-        jobs: the number of worker processes, by default that of the processors. With 1, this
+        jobs: the number of worker processes, by default the number of processors. With 1, this
             process calls the function, and nothing is pickled.
         executor: a `concurrent.futures.Executor` instead of worker processes, such as
             `Client(...).get_executor()` of Dask or `MPIPoolExecutor()` of mpi4py. It is not shut
@@ -70,7 +70,7 @@ def each_seed(
             given with an executor.
         Misuse: the function or its result cannot be pickled.
         concurrent.futures.BrokenExecutor: a worker has ended too early.
-        Exception: the exception of the function (a RuntimeError with its text, if it cannot be
+        Exception: the exception of the function (a RuntimeError with its repr, if it cannot be
             pickled), with a note that names the seed.
     """
     numbers = checked_seeds(seeds)
@@ -153,7 +153,7 @@ def completed(futures: Iterable[Future[A]], own: Executor | None) -> Iterator[Fu
 
 
 class Failed(NamedTuple):
-    """The exception of the function in a worker, and its traceback as text: pickle drops it."""
+    """An exception of the function in a worker; and its traceback, which pickle drops, as text."""
 
     error: Exception
     where: str
@@ -174,7 +174,7 @@ def called(function: Callable[[int], R], seed: int) -> R | Failed:
 
 @contextmanager
 def explained_errors(seed: int) -> Generator[None]:
-    """Explain a broken executor or a pickling error in this block; note the seed on others."""
+    """Explain a broken executor or a pickling error in this block; note the seed on any other."""
     from concurrent.futures import BrokenExecutor
 
     try:

@@ -73,7 +73,7 @@ def interpreter(text: str) -> Interpreter[Any]:
     named: Interpreter[Any] = imported(text)
     given: object = named
     if isinstance(given, AsyncInterpreter):
-        raise ArgumentTypeError(f"{text} awaits: give an interpreter of handled_by(...) alone")
+        raise ArgumentTypeError(f"{text} is async: give an interpreter of handled_by(...) alone")
     if not isinstance(given, Interpreter):
         raise ArgumentTypeError(f"{text} is not an interpreter, but {named!r}")
     return named
@@ -161,7 +161,7 @@ FLAGS = (
     Flag("workers", 20, whole(1, 10**6), "queue: the number of workers"),
     Flag("time", 0.1, POSITIVE, "queue: work for a request; channel: a transmission", "SECONDS"),
     Flag("slotted", False, bool, "channel: transmissions begin with slots"),
-    Flag("schedule", None, timing, "seconds, or MODULE:NAME (default: its own)", "SCHEDULE"),
+    Flag("schedule", None, timing, "seconds, or MODULE:NAME (default: program's)", "SCHEDULE"),
     Flag("within", None, duration(1e-6), "the time limit of each run, such as 30 or 5m", "SECONDS"),
     Flag("breaker", None, breaker, "each client's circuit breaker", "FAILURES:WITHIN:OPEN_FOR"),
     Flag("shared", False, bool, "share one budget and one breaker between all clients"),
@@ -169,7 +169,7 @@ FLAGS = (
         "model", None, saved_model, "instead of --service: a model that `fleet fit` saved", "FILE"
     ),
     Flag("replay", False, bool, "with --model: the arrivals of its trace (default)"),
-    Flag("load", None, number(0.01, 100), "with --model: those arrivals, so many times as many"),
+    Flag("load", None, number(0.01, 100), "with --model: a factor for the arrivals of its trace"),
 )
 
 
@@ -178,14 +178,16 @@ def parsed(arguments: list[str] | None) -> Namespace:
         prog="ixbackoff fleet simulate",
         description="Let many clients run a program of yours, in virtual time, against a modelled "
         "service that stops for a while, and report whether the service recovers.",
-        epilog="Exit status: 0 if it recovers; 1 if it does not; 2 if the command is wrong.",
+        epilog="Exit status: 0 if the service recovers, or --model knows enough for a prediction; "
+        "1 if not; 2 if the command is wrong.",
     )
     parser.add_argument(
         "program",
         type=program,
         metavar="MODULE:NAME",
         help="a program, a function decorated with backoff, or a function from the number of a "
-        "client to a program; the service answers its commands, except Log, Now, Pick and Throw",
+        "client to a program; the service answers its commands, except Delay, Log, Now, Pick, "
+        "Reserve and Throw",
     )
     add_flags(parser, FLAGS)
     parser.add_argument(
@@ -218,14 +220,14 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def scaled(times: Iterable[float], load: float) -> list[float]:
-    """Leave some times out, or add others up to a second after them."""
+    """Multiply the number of times by `load`: leave some out, or repeat some within a second."""
     random = Random(1)  # noqa: S311
     copies = [(time, copy) for time in times for copy in range(int(load + random.random()))]
     return sorted(time + random.random() * (copy > 0) for time, copy in copies)
 
 
 NOTHING = calls.handled_by(lambda _: None) | calls_async.handled_by(lambda _: None)
-"""The answers to the calls of a decorated function, whose results are ignored."""
+"""The interpreter of the calls of a decorated function; nothing uses their values."""
 
 
 def each(make: Callable[[], T], shared: bool) -> Callable[[int], T]:
@@ -322,7 +324,8 @@ def graphs(lines: Mapping[str, Sequence[float]], first: int = 0) -> dict[str, Gr
 
 
 def picture(outcome: Outcome, stopped: Outage, seed: int) -> Picture:
-    seconds, gray = outcome.seconds, ("the service is stopped", stopped.span)
+    speed = "stopped" if stopped.lost == 1 else "slower"
+    seconds, gray = outcome.seconds, (f"the service is {speed}", stopped.span)
     rates = {
         "requests": [second.asked for second in seconds],
         "runs that ended well": [second.well for second in seconds],
@@ -355,12 +358,12 @@ def numbers_of(arguments: list[str] | None, seed: int) -> Numbers:
 
 
 def foretold(sample: Sample[Numbers], args: Namespace) -> int:
-    """Print the bands of a model's numbers, or why it knows too little for them."""
+    """Print the bands of a model's numbers, or why the model knows too little for bands."""
     below, most = BAND / len(args.model.near), sample.quantile(itemgetter(AT_ONCE), 1)
     endless = args.model.limit is None or args.model.near[0].kind == "none"
     if endless and most > args.model.seen:
         asked = f"--load {args.load:g}" if args.load else "This"
-        text = f"{asked} brings {most:.0f} at once, the trace had {args.model.seen}."
+        text = f"{asked} brings {most:.0f} at once, but the trace had only {args.model.seen}."
         print(text, file=sys.stderr)
         return FAILED
     print(spread(sample, {"from": below, "to": 1 - below}))

@@ -73,14 +73,14 @@ def simulate(
     garbage collector runs seldom: there is hardly any garbage.
 
     Args:
-        program: the program, or a function from the number of a client to its program.
+        program: the program, or a function from the number of a client to a program, whose own
+            schedule, `within`, budget and breaker are ignored.
         services: the services of its commands; `Delay`, `Log`, `Now`, `Pick`, `Reserve` and `Throw`
             need none.
         clients: the number of clients, from the beginning to the end.
         arrivals: instead of `clients`, the times at which clients arrive, each for one run: the
             mean number per second, for random times; a function from the time, in seconds, to that
-            number, as for a spike or a ramp (it is asked for each 64th of a second); or a list of
-            times, as of a recorded trace.
+            number, as for a spike (it is asked for each 64th of a second); or a list of times.
         seconds: the length in virtual time; an event at this time does not happen.
         schedule: the seconds of the waits, by default those of the program; a `Timing` that can
             shorten waits is allowed here.
@@ -97,9 +97,9 @@ def simulate(
         watch: called at the end of each second with its number and its counts.
 
     Raises:
-        ValueError: `clients`, `arrivals` or `seconds` is not above 0; both or neither of the first
-            two are given; arrival times are not in order; `think` is given with `arrivals`; `seed`
-            is not a whole number; or an outage is not within the seconds.
+        ValueError: `clients`, `arrivals`, `seconds` or `think` is not above 0; not exactly one of
+            `clients` and `arrivals` is given; arrival times are not in order; `think` is given with
+            `arrivals`; `seed` is not a whole number; outages overlap, or are not within `seconds`.
         Misuse: no service serves a command of the program; the program cannot run; there is an
             outage, and a service cannot stop or slow down; or time does not advance, as with a
             client at `FOREVER` that waits 0 s and a service that fails immediately.
@@ -175,7 +175,7 @@ def simulate_many(
 
     Args:
         program: as in `simulate`, like all arguments that are not described here.
-        services: as in `simulate`; a service that counts, such as `Metered`, does so in its worker.
+        services: as in `simulate`; a worker has a copy, so counts of `Metered` stay in the worker.
         seeds: as in `each_seed`, like `jobs`, `executor` and `watch`, which gets the outcomes.
         budget: must return a new budget at each call; otherwise the seeds would share it.
         breaker: must return a new circuit breaker at each call.

@@ -33,7 +33,7 @@ SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""
 
 AT_ONE_TIME = 100
-"""The events allowed at one time, for each client: a ladder of 20 waits has fewer in all."""
+"""The events at one point in time that each client adds to `MOST`: 20 waits have fewer in all."""
 
 
 class Simulator:
@@ -141,7 +141,7 @@ class Simulator:
     def plan_arrival(
         self, times: Iterator[float], made: Callable[[int], TaskPerformer], numbers: Iterator[int]
     ) -> None:
-        """Plan the arrival of the next client, which plans that of another."""
+        """Plan the arrival of the next client; each arrival plans the one after it."""
 
         def arrive(_: object) -> None:
             number = next(numbers)

@@ -32,7 +32,7 @@ class Tuned(NamedTuple):
 
     timeout: float  # T, seconds
     maximum: float  # M, seconds
-    rungs: int  # the waits that outlast the outage; may be more than the 20 of the deepest ladder
+    rungs: int  # the number of waits that outlast the outage; the deepest ladder has only 20
     rate: float  # the most failed requests per second after all waits have grown to M
 
     @property
@@ -87,7 +87,7 @@ def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
 
 
 class Check(NamedTuple):
-    """What a simulation with one seed says; the times are in seconds."""
+    """The results of the simulations with one seed; the times are in seconds."""
 
     failing: float  # failed requests per second, after all waits have grown
     p50: float  # of the runs that succeeded
@@ -96,7 +96,7 @@ class Check(NamedTuple):
 
 
 def checked(tuning: Tuned, clients: int, outage: float, seed: int = 0) -> Check:
-    """Simulate an outage that has begun before all runs; `failing_rate` simulates another one."""
+    """Simulate an outage that begins with the runs; `failing_rate` adds one without an end."""
     outcome = simulate(
         at(N20).retry(Ping()),
         BoundedQueue(length=0, work=0.0, workers=clients).serves(Ping),

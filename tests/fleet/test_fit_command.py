@@ -147,14 +147,14 @@ def test_more_at_once_than_the_trace_had_is_refused_without_a_limit(
     assert simulate_main([*words, "--load", "3"]) == 1
     error = capsys.readouterr().err
     assert error.startswith("--load 3 brings ")
-    assert error.endswith(f" at once, the trace had {model.seen}.\n")
+    assert error.endswith(f" at once, but the trace had only {model.seen}.\n")
     assert simulate_main([*words, "--arrivals", "200", "--seconds", "20"]) == 1
     assert capsys.readouterr().err.startswith("This brings ")
     assert simulate_main([*words, "--load", "0.5"]) == 0
     none = model.near[0]._replace(kind="none", workers=0)
     kept(model._replace(near=[none], limit=20, seen=1))
     assert simulate_main(words) == 1
-    assert capsys.readouterr().err.endswith(" at once, the trace had 1.\n")
+    assert capsys.readouterr().err.endswith(" at once, but the trace had only 1.\n")
 
 
 def test_candidates_that_are_as_likely_share_a_band_and_doubts_are_said(
@@ -179,9 +179,9 @@ def test_candidates_that_are_as_likely_share_a_band_and_doubts_are_said(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--model", "old.json"], "old.json was fitted by another version: fit again"),
-        (["--model", "list.json"], "list.json was fitted by another version: fit again"),
-        (["--model", "cut.json"], "cut.json was fitted by another version: fit again"),
+        (["--model", "old.json"], "old.json is not a model of this version: fit again"),
+        (["--model", "list.json"], "list.json is not a model of this version: fit again"),
+        (["--model", "cut.json"], "cut.json is not a model of this version: fit again"),
         (["--model", "nowhere.json"], "nowhere.json"),
         (
             ["--model", "good.json", "--picture", "."],

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ixbackoff.fleet.fit_command import main
-from ixbackoff.fleet.fits.doubts import FOLLOWS, loaded
+from ixbackoff.fleet.fits.doubts import FOLLOWS, following
 from ixbackoff.fleet.fits.recorded_tries import Try
 
 from ..support.fleets.truths import Truth, arriving, events, otlp, spans, tries_of, written
@@ -112,9 +112,9 @@ def test_failures_of_another_kind_are_refused(tmp_path: Path, capsys: Any) -> No
 def test_phases_are_doubtful_only_if_they_follow_the_load() -> None:
     steps = tuple((15.0, float(rate)) for rate in (15, 30, 45, 60, 20, 20))
     arrivals = arriving(steps, Random(1))  # noqa: S311
-    assert loaded([], arrivals) == 0.0
+    assert following([], arrivals) == 0.0
     for begin in range(0, 80, 2):  # at the steps of the load, too
-        assert abs(loaded([(begin, begin + 9.0, 1.8)], arrivals)) < FOLLOWS - 0.05
-    assert loaded([(0.0, 15.0, 0.5), (15.0, 30.0, 0.7), (60.0, 90.0, 0.6)], arrivals) > 0.8
-    assert loaded([(45.0, 60.0, 0.5)], arrivals) < -FOLLOWS
-    assert loaded([(1.0, 2.0, 2.0)], [float(number) for number in range(101)]) == 0.0
+        assert abs(following([(begin, begin + 9.0, 1.8)], arrivals)) < FOLLOWS - 0.05
+    assert following([(0.0, 15.0, 0.5), (15.0, 30.0, 0.7), (60.0, 90.0, 0.6)], arrivals) > 0.8
+    assert following([(45.0, 60.0, 0.5)], arrivals) < -FOLLOWS
+    assert following([(1.0, 2.0, 2.0)], [float(number) for number in range(101)]) == 0.0

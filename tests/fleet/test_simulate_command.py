@@ -215,6 +215,14 @@ def test_pictures(run: Run, folder: Path) -> None:
     assert "latency of runs, s" in (folder / "new/simulation.svg").read_text()
 
 
+def test_a_picture_of_a_partial_outage_says_that_the_service_is_slower(
+    run: Run, folder: Path
+) -> None:
+    run("simulate", "mine:page", *SMALL, "--outage", "5:5:0.5", "--picture", "new")
+    drawn = (folder / "new/simulation.svg").read_text()
+    assert "the service is slower" in drawn
+
+
 def test_a_picture_of_many_seeds_says_that_it_shows_the_first(run: Run, folder: Path) -> None:
     words = ["simulate", "mine:page", *SMALL, "--seed", "3", "--seeds", "2", "--jobs", "1"]
     assert run(*words, "--picture", "new")[0] == 0
@@ -244,7 +252,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     ),
     "answers that end": (["mine:copy", "--answers", "mine:few"], "any number of times"),
     "answers that are none": (["mine:copy", "--answers", "mine:page"], "not an interpreter"),
-    "answers that are awaited": (["mine:copy", "--answers", "mine:awaited"], "awaits"),
+    "answers that are awaited": (["mine:copy", "--answers", "mine:awaited"], "is async"),
     "no schedule": (["mine:page", "--schedule", "mine:page"], "not a schedule"),
     "an unknown flag": (["mine:page", "--speed", "9"], "--speed"),
     "an unknown service": (["mine:page", "--service", "cloud"], "cloud"),

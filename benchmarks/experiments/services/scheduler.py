@@ -32,7 +32,7 @@ class Scheduler(Service):
 
     `descriptors`, `taken` and `job` (801 jobs in 300 s) are numbers of "The Ethernet Approach to
     Grid Computing" (Thain and Livny, HPDC 2003). A restart takes 9 s, and 2^n s more after the n-th
-    crash, n = 0, 1, ..., as in HTCondor's manual. `start` and `spread` are assumptions.
+    crash, n = 0, 1, ..., at most 1 h, as in HTCondor's manual. `start` and `spread` are assumed.
 
     >>> Scheduler().restart(0), Scheduler().restart(5)
     (10.0, 41.0)

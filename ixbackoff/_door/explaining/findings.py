@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ... import __all__ as public_names
 from ..reading.checker_output import Error
-from ..reading.issued_commands import makes_a_program, run_with_joined_handlers, type_with_its_row
+from ..reading.issued_commands import issued_when_joined, makes_a_program, type_with_its_row
 from ..reading.printed import answer, is_program
 from ..reading.sources import Place, Source
 from ..reading.wordings import DOWN, RUNS, TO_N0, Parsed, parse
@@ -215,7 +215,7 @@ def completed(
         if step is not None:
             return ladders.open_program(step[0]), source.place_of_name(step[1])
     if explanation.code == "no-handler":
-        wanted = run_with_joined_handlers(source, error.line)
+        wanted = issued_when_joined(source, error.line)
         named = (missing_handlers.joined(one, wanted) for one in parse(error.message) if wanted)
         return next((one for one in named if one), explanation), None
     if explanation.code == "row-too-narrow":

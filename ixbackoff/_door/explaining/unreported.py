@@ -14,7 +14,7 @@ from .findings import Finding
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 YIELDS = (ast.Yield, ast.YieldFrom)
 BUILT_IN = {"str", "bytes", "bool", "int", "float", "list", "dict", "tuple", "set", "None"}
-NUMBERS = ("bool", "int", "float")  # each of them passes for those behind it
+NUMBERS = ("bool", "int", "float")  # each is accepted where a later one is expected
 
 
 def unchecked(source: Source) -> Iterator[Finding]:

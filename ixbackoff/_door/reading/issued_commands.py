@@ -17,7 +17,7 @@ OF_THE_STEP = {"limit": ["Now"]} | {step: ["Delay"] for step in (*WAITS, *REPEAT
 ROW = {"Program": 3, "Attempt": 0, "Do": 0}  # where a type has its commands
 
 
-def run_with_joined_handlers(source: Source, line: int) -> list[str] | None:
+def issued_when_joined(source: Source, line: int) -> list[str] | None:
     """List the commands of the only program on a line that is run with `a | b`."""
     found = [
         node.func.value

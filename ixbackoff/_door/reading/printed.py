@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 FOREVER = "Forever"
 UNKNOWN = frozenset(("Never", "Unknown", "Nat", "Any", "Divergent", "@_"))
-"""Types that a checker prints before it has inferred one."""
+"""The names that a checker prints for a type that it has not inferred."""
 
 
 class TypeParts(NamedTuple):

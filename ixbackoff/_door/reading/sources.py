@@ -174,7 +174,7 @@ class Source:
         return found[0] if len(found) == 1 else ""
 
     def where_imported(self, name: str) -> Source | None:
-        """Find the file from which a name is imported, in this folder or in a folder above it."""
+        """Find the file from which a name is imported, in this file's folder or in one above."""
         for node in self.nodes:
             if not isinstance(node, ast.ImportFrom) or not node.module:
                 continue
@@ -193,7 +193,7 @@ class Source:
         return any(self.root(node.func) in self.ours for node in calls)
 
     def called(self, place: Place) -> str:
-        """Return the name of the innermost call around a place, else of one that begins there."""
+        """Return the name of the innermost call around a place, else what `begun_at` returns."""
         name, size = "", len(self.text) + 1
         for node, called in self.calls[place.line]:
             begin = self.place(node.func.end_lineno or 0, node.func.end_col_offset or 0)

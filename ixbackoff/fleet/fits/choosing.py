@@ -16,7 +16,7 @@ from .undoing import KINDS, crowded
 IDLE = 0.025  # the share of the usual work below which a try did none: clocks are not exact
 OUTLIERS, NOTHING = 0.01, 1e-4  # the share of works that may have any length, and their density
 FEWEST, FACTOR = 30, log(1.25)  # the tries of a phase, and by how much its work differs at least
-MOST, MANY, PATIENCE = 24, 50_000, 4  # MOST workers or MANY tries: stop after PATIENCE worse
+MOST, MANY, PATIENCE = 24, 50_000, 4  # at MOST workers or MANY tries, PATIENCE worse end the search
 NEAR = 10.0  # nats
 LOW = 0.7  # the share of the limit below which a refusal is a failure by chance
 VERSION = 1  # of saved models
@@ -24,7 +24,7 @@ CROWD, LOSS = attrgetter("there"), attrgetter("loss")
 
 
 class Candidate(NamedTuple):
-    """A discipline and a number of workers, with what they say about the tries."""
+    """A discipline and a number of workers, and how well they explain the tries."""
 
     kind: str
     workers: int
@@ -40,10 +40,10 @@ class Model(NamedTuple):
 
     near: list[Candidate]  # within 10 nats, the best first
     limit: int | None  # the number of tries in the service from which on it refuses others
-    overhead: float
+    overhead: float  # seconds of a try outside of the queue and its work
     fails: float  # the share of tries that fail by chance
     retry_after: float | None
-    patience: float | None  # the seconds after which clients leave
+    patience: float | None  # the seconds after which clients abandon a try
     seen: int  # the most tries in the service at a time
     blur: float  # tries taken beyond the limit or refused shortly below it, per refusal
     tries: int

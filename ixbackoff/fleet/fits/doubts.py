@@ -1,4 +1,4 @@
-"""What speaks against a fit: without `--even-so`, a model with a doubt is not saved."""
+"""The doubts about a fit: without `--even-so`, a model with a doubt is not saved."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .choosing import Model
 from .foretelling import BAND, numbers_between
 from .recorded_tries import Try
 
-FEW, BUSY = 500, 50
+FEW, BUSY = 500, 50  # the fewest tries, and the fewest that found all workers at work
 PARTS = 100  # of the trace's time, for its load
 OFF = {"goodput/s": 0.15, "p50, s": 0.3, "p99, s": 0.3}  # tolerated distance to a band's middle
 FOLLOWS = 0.7  # the least correlation of phases with the load for which they follow it
 
 
 def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
-    """Return what is doubtful before any simulation; `arrivals` are those of the fitted part."""
+    """Return the doubts that need no simulation; `arrivals` are those of the fitted part."""
     best, tries = model.near[0], model.tries
     names = ", ".join(f"{one.kind} {one.workers}" for one in model.near)
-    follows = abs(loaded(best.phases, arrivals)) > FOLLOWS
+    follows = abs(following(best.phases, arrivals)) > FOLLOWS
     said = {
         f"{alone / tries:.0%} of the clients' tries lack their run or the try before them: sampled "
         "spans cannot be fitted; keep all of a short stretch.": alone > 0.01 * tries,
@@ -46,8 +46,8 @@ def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
     return [sentence for sentence, holds in said.items() if holds]
 
 
-def loaded(phases: Sequence[tuple[float, float, float]], arrivals: Sequence[float]) -> float:
-    """Return by how much the factors of the phases follow the load, -1 to 1."""
+def following(phases: Sequence[tuple[float, float, float]], arrivals: Sequence[float]) -> float:
+    """Return the correlation of the phases' factors with the load, -1 to 1."""
     part = arrivals[-1] / PARTS or 1.0
     loads = Counter(int(time / part) for time in arrivals)
     rates, factors = [loads[index] for index in range(PARTS)], [0.0] * PARTS

@@ -29,7 +29,7 @@ BAND = 0.025  # the share of the seeds below a band, and above it
 
 
 def saved_model(path: str) -> Model:
-    """Read the model of a flag; raise ArgumentTypeError if there is none of this version."""
+    """Read a model; raise ArgumentTypeError if the file `path` has none of this version."""
     try:
         found: Any = json.loads(Path(path).read_text())
         if found["version"] == VERSION:
@@ -38,12 +38,12 @@ def saved_model(path: str) -> Model:
         raise ArgumentTypeError(str(error)) from None
     except (ValueError, TypeError, KeyError):
         pass
-    raise ArgumentTypeError(f"{path} was fitted by another version: fit again")
+    raise ArgumentTypeError(f"{path} is not a model of this version: fit again")
 
 
 @dataclass(frozen=True)
 class FittedService(Service):
-    """The service of a model: a seed chooses one of its candidates, and resamples the works."""
+    """The service of a model: `seed` chooses one of its candidates, and resamples their work."""
 
     model: Model
     seed: int
@@ -83,14 +83,14 @@ class _Fitted(Forwarding):
 
 
 def replayed(model: Model, begun: Sequence[float], seconds: float, seed: int) -> Outcome:
-    """Let the service get the tries of the trace, each as a run."""
+    """Simulate the service with the tries of the trace, each as a run."""
     once, service = Download("", ""), FittedService(model, seed).serves(Download)
     asking: Any = do(once).limit(model.patience) if model.patience else once
     return simulate(at(N0).retry(asking), service, arrivals=begun, seconds=seconds, seed=seed)
 
 
 def numbers_between(outcome: Outcome, begin: int, end: int) -> dict[str, float]:
-    """Measure these seconds of a simulation: requests by their begins, runs by their ends."""
+    """Measure the seconds `begin` to `end`: requests by their begins, runs by their ends."""
     asked, well, gave_up = (
         outcome.rate(attrgetter(name), begin, end) for name in ("asked", "well", "gave_up")
     )

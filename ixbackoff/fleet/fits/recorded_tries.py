@@ -45,7 +45,7 @@ class Recorded(NamedTuple):
 
     tries: list[Try]
     arrivals: list[float]  # of runs
-    alone: int  # the tries whose run, or the try before them in their run, is in no file
+    alone: int  # the number of tries whose run, or whose previous try in it, is in no file
 
 
 Span: TypeAlias = tuple[Try, dict[str, Any]]

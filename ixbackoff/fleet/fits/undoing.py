@@ -1,8 +1,8 @@
-"""What a queue was given, from what came out of it: the work of each try, if a model is right.
+"""The seconds of work of each try, computed from the times of all tries, for each kind of queue.
 
-An undoing takes tries, a number of workers, and the seconds of work of the tries that their clients
-left, by index: the service completes them, and nobody sees their ends. It returns the work of each
-try, and by how much this work grows if the try ends a second later.
+An undoing takes tries, a number of workers, and the seconds of work of abandoned tries, by index:
+the service completes these, too, but no client sees when. It returns the work of each try, and by
+how much this work grows if the try ends a second later.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def crowded(tries: Sequence[Try], refused: Sequence[str]) -> list[Try]:
 def in_order(tries: Sequence[Try], workers: int, left: Mapping[int, float]) -> Undone:
     """Undo a queue whose workers take one try at a time, in the order in which the tries came.
 
-    A try begins when a worker is free. With too few workers some end before they begin.
+    A try begins when a worker is free. With too few workers some tries end before they begin.
     """
     works, free = list[float](), [0.0] * workers
     for index, one in enumerate(tries):

@@ -62,7 +62,7 @@ class _Channel(Serving):
         self.model = model
         self.events = events
         self.begun = 0  # transmissions and outages so far
-        self.alone: dict[Request, int] = {}  # those that began in an idle channel, and `begun` then
+        self.alone: dict[Request, int] = {}  # sent in an idle channel; the value of `begun` then
         self.sending = 0
         self.stopped = False
 

@@ -42,8 +42,8 @@ class Layer(Service):
     28
 
     Args:
-        program: the program.
-        below: the service of its commands; `Delay`, `Log`, `Now`, `Pick` and `Throw` need none.
+        program: the program; a schedule or a limit of its own is ignored.
+        below: the service of its commands; `simulate` lists the commands that need none.
         schedule: the schedule of the program.
         budget: makes the budget that all runs of the program share.
         breaker: makes the circuit breaker that all runs of the program share.

@@ -28,7 +28,7 @@ class BoundedQueue(Service):
         workers: the number of requests in work at a time.
 
     Raises:
-        ValueError: a number is negative or not finite, or `workers` is less than 1.
+        ValueError: `work` or `length` is negative, `work` is not finite, or `workers` is below 1.
     """
 
     length: int
@@ -50,7 +50,7 @@ class _Queue(Serving):
         self.model = model
         self.events = events
         self.waiting: deque[Request] = deque()
-        # The end of work of each request; while workers pause, its remaining seconds of work.
+        # The end of each request in work; while workers pause, its remaining seconds of work.
         self.ends: dict[Request, float] = {}
         self.speed = 1.0
 

@@ -11,7 +11,7 @@ from ...testing.scripts import DelayedAnswer, Unscripted
 from ..event_queue import Events
 from .service import Forwarding, Request, Sender, Service, Serving
 
-ANYTHING: tuple[object, ...] = (Any, object, NoneType)  # they have `None` as a value
+ANYTHING: tuple[object, ...] = (Any, object, NoneType)  # types that `None` has, too
 
 
 class Answering(Service):
@@ -57,7 +57,7 @@ class _Answering(Forwarding):
 
 
 class _AnswerMaker(NamedTuple):
-    """A stand-in for the sender of a request, which makes the answer."""
+    """A replacement of a request's sender: it makes the answer, and passes it to that sender."""
 
     handler: Handler
     sender: Sender
@@ -77,7 +77,7 @@ class _AnswerMaker(NamedTuple):
 
 
 def nearest_handler(handlers: Handlers, kind: type[Command[Any]]) -> Handler | None:
-    """Return the handler of `kind` or of its nearest base class; `None` if `None` is an answer."""
+    """Return the handler of `kind` or of its nearest base class; `None` if `None` can answer it."""
     for base in kind.__mro__:
         if base in handlers:
             handler: Handler = handlers[base]

@@ -21,7 +21,7 @@ STEP = 15  # further requests that multiply the delay by `factor`
 OVERFLOWS = 2.0**63  # nanoseconds: the first number that a signed integer of 64 bits cannot hold
 NOBODY = -1
 ROUNDING = 1e-9  # seconds: tolerates the last digit of a sum
-SPARE = 1000  # the number of ended sleepers that a list may hold
+SPARE = 1000  # a list may hold this many more ended sleepers than others
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class _SlowingServer(Serving):
         self.stopped_at: float | None = None
         self.queue: deque[Request] = deque()
         self.outside: deque[Request] = deque()  # the requests that dial in vain, oldest first
-        self.waiting: deque[Request] = deque()  # after an outage, until somebody dials
+        self.waiting: deque[Request] = deque()  # after an outage: the requests not yet admitted
         self.alarm = inf  # the time of the next check of the sleepers
 
     def ask(self, request: Request) -> None:
@@ -270,7 +270,7 @@ class Sleepers(Generic[T]):
         self._last = (now, NOBODY)
 
     def _promote(self, now: float) -> None:
-        """Find the next tick of each request that is older than the delay."""
+        """Move each request that is as old as the delay to `_due`, with its next tick."""
         while self._waiting and self._waiting[0][0] + self.delay <= now + ROUNDING:
             _, number, sleeper = heappop(self._waiting)
             which = self._first(sleeper)

@@ -74,7 +74,11 @@ class Serving(ABC):
         """React to the abandonment of `request` by its client."""
 
     def set_speed(self, speed: float) -> None:  # noqa: ARG002
-        """Work at this share of the full speed from now on: 0 begins an outage, and 1 ends it."""
+        """Work at this share of the full speed from now on: 0 begins an outage, and 1 ends it.
+
+        Raises:
+            Misuse: always, unless a derived class overrides this: its services have outages.
+        """
         raise Misuse(f"{self.__class__.__name__} cannot stop: choose a service that has outages.")
 
     def load(self) -> float:
@@ -111,7 +115,22 @@ class Forwarding(Serving):
 
 
 class Service(ABC):
-    """The model of a service: an immutable value. Derive from it for a service of your own."""
+    """The model of a service: an immutable value. Derive from it for a service of your own.
+
+    >>> from ixbackoff import N0, Download, at
+    >>> from ixbackoff.fleet import Events, Request, Serving, simulate
+    >>> class Slow(Service):
+    ...     def begin(self, events: Events) -> Serving:
+    ...         return ServingSlowly(events)
+    >>> class ServingSlowly(Serving):
+    ...     def __init__(self, events: Events) -> None:
+    ...         self.events = events
+    ...     def ask(self, request: Request) -> None:
+    ...         self.events.after(2.0, Request.answer, request)
+    >>> page = at(N0).do(Download("http://localhost:8070/page", "page.html"))
+    >>> simulate(page, Slow().serves(Download), clients=1, seconds=9).ended
+    2.0
+    """
 
     @abstractmethod
     def begin(self, events: Events) -> Serving:
@@ -124,7 +143,7 @@ class Service(ABC):
 
 @final
 class Served(Generic[E_contra]):
-    """The services of a simulation by the kinds of their commands; `a | b` joins two of them."""
+    """The services of a simulation by the kinds of their commands; `a | b` has those of both."""
 
     __slots__ = ("services",)
     services: dict[type, Service | Callable[[Any], Any]]
@@ -139,7 +158,12 @@ class Served(Generic[E_contra]):
 
 
 def instantly(interpreter: Interpreter[F]) -> Served[F]:
-    """Let the handlers of an interpreter answer their commands immediately."""
+    """Let the handlers of an interpreter answer their commands immediately.
+
+    >>> from ixbackoff import Log
+    >>> instantly(Log.handled_by(print)).services
+    {<class 'ixbackoff.Log'>: <built-in function print>}
+    """
     return _served(interpreter._handlers)
 
 

@@ -27,12 +27,12 @@ class Sharing(Generic[T]):
     Args:
         events: the clock and the events of the simulation.
         speed: a function from the number of users to the work per second of each; 0 stops them.
-            Call `changed` when it changes for another reason.
+            Call `changed` when the speed changes for another reason.
         done: called with each user that has completed its work and left.
 
-    It counts the work that a user present from the beginning would have received. A user that
-    arrives at a count of 3 with 2 units of work is done at a count of 5, whoever arrives or leaves
-    meanwhile. So an arrival adds one entry to a heap, and changes no other.
+    A count is kept of the work that a user present from the beginning would have received. A user
+    that arrives at a count of 3 with 2 units of work is done at a count of 5, whoever arrives or
+    leaves meanwhile. So an arrival adds one entry to a heap, and changes no other.
     """
 
     def __init__(
