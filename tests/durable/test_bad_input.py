@@ -153,6 +153,6 @@ def test_a_workflow_that_was_changed_is_told_of(
     with caplog.at_level(logging.WARNING), working(tmp_path, live(), after) as engine:
         engine.start_with_id("one", after).result()
     assert (
-        "made was changed since run one began: it continues as long as it agrees with its journal"
+        "made was changed since run one began: the run continues as long as it agrees"
         in caplog.text
     )
