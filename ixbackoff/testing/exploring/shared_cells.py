@@ -22,7 +22,7 @@ Touch = tuple[str, Any, bool]
 WHOLE = object()
 EVERYTHING: Touch = ("", WHOLE, True)
 VISIBLE: Touch = ("", "always", True)
-"""The touch of every command that writes what `always` reads: they count as sharing this cell."""
+"""The touch of each command that writes a cell that `always` reads: so all these share a cell."""
 
 _one: dict[str, Any] = {"one": {}}
 ALONE = getrefcount(_one["one"])  # the number of references to an object that only one object holds
