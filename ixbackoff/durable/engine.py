@@ -92,7 +92,7 @@ class WorkflowHandle(Generic[A]):
         return found
 
     def pause(self) -> None:
-        """Pause the run: no command of it is performed until it is resumed."""
+        """Pause the run: it performs no further command until it is resumed."""
         self._engine.store.pause(self.id)
 
     def resume(self) -> bool:
@@ -323,7 +323,7 @@ def by_name(workflows: tuple[object, ...]) -> dict[str, AnyWorkflow]:
         if not isinstance(workflow, Workflow):
             raise Misuse(f"{workflow!r} is not a workflow: decorate the function with @durable().")
         if workflow.name in named:
-            raise Misuse(f"Two workflows are called {workflow.name}: give one another name.")
+            raise Misuse(f"Two workflows are called {workflow.name}: give them distinct names.")
         named[workflow.name] = workflow
     if not named:
         raise Misuse("An engine without workflows has nothing to do: Engine(live(), workflow).")

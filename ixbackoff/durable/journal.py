@@ -31,7 +31,7 @@ A = TypeVar("A")
 Entry: TypeAlias = dict[str, Any]
 """The record of one command, as JSON.
 
-- `at`: the place of the command.
+- `at`: the place of the command: its index, such as `3`, or `3/0.1` in a branch of `all_of`.
 - `c`: its digest, see `CommandDigest`.
 - `t`: the times that deadlines have read since the previous command.
 - `r`: the number of waits that the budget has refused since the previous command; missing if 0.
@@ -41,7 +41,7 @@ Entry: TypeAlias = dict[str, Any]
   concurrent effect had failed.
 - `v`, `on`: the verdict on the failure as it was raised, with the name of its class; and whether
   each of `Line.ons`, the innermost first, chooses it. `None` if that raised an exception.
-- `in`: the number of its segment, the part of a run between two parked waits; added when read.
+- `in`: the number of its segment, a part of the run between parked waits; added when it is read.
 - `seconds`, `due`, `parks`, `boot`, `boot_due`: the length of a wait; its end, in seconds since the
   epoch; whether it is parked; the id of the boot, and the end on the boot clock.
 """

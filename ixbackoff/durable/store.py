@@ -161,7 +161,7 @@ class Store:
         theirs, mine = table_versions(self._client, self.sqlite)
         if theirs > mine:
             raise Misuse(
-                f"A newer DBOS made the tables of this database ({theirs}, this one knows {mine}): "
+                f"A newer DBOS made the tables of this database (version {theirs}, not {mine}): "
                 "upgrade the package dbos, or give another database."
             )
 
@@ -475,7 +475,7 @@ class Store:
             active = self._cancel_active(found) or any(map(is_stuck, found))
 
     def pause(self, run: str) -> None:
-        """Pause a run: no command of it is performed until it is resumed."""
+        """Pause a run: it performs no further command until it is resumed."""
         active = True
         while active:
             found = self.segments(run)

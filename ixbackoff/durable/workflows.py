@@ -61,6 +61,7 @@ class Workflow(Generic[P, A_co, E_co, I]):
         return f"<Workflow {self.name}>"
 
     def build(self, *args: Any, **kwargs: Any) -> tuple[Ladder, Defaults]:
+        """Make the program and its settings; raise Misuse if they cannot run durably."""
         program: object = self._function(*args, **kwargs)
         if not isinstance(program, Ladder):
             raise Misuse(

@@ -181,7 +181,7 @@ class World(Generic[E]):
         limit = time_limit()
         if limit is not None and answer.seconds >= limit:
             self.now += limit
-            raise TimeoutError(f"{answer!r}: it may take {limit:g} s")
+            raise TimeoutError(f"{answer!r}: the time limit is {limit:g} s")
         self.now += answer.seconds
         return given_by(answer.answer, command)
 

@@ -55,7 +55,7 @@ def test_what_is_decorated() -> None:
         ((live,), {}, r"give an interpreter, and the workflows after it"),
         ((live(),), {}, r"An engine without workflows has nothing to do"),
         ((live(), call), {}, r"is not a workflow: decorate the function with @durable\(\)"),
-        ((live(), hello, hello), {}, r"Two workflows are called hello: give one another name"),
+        ((live(), hello, hello), {}, r"Two workflows are called hello: give them distinct names"),
         ((live(), hello), {"database": "mysql://localhost"}, r"database=\.\.\.: give the URL"),
         ((live(), hello), {"database": None}, r"database=\.\.\.: give the URL of a file"),
         ((live(), hello), {"database": "sqlite:///"}, r"database=\.\.\.: give the URL of a file"),

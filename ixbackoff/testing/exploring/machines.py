@@ -332,7 +332,7 @@ class Machine:
         limit = strand.context.run(time_limit)
         if limit is not None and surprise.seconds >= limit:
             strand.now += limit
-            failure = TimeoutError(f"it may take {limit:g} s")
+            failure = TimeoutError(f"the time limit is {limit:g} s")
         else:
             strand.now += surprise.seconds
             if surprise.failure is not None:
