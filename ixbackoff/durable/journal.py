@@ -39,8 +39,8 @@ Entry: TypeAlias = dict[str, Any]
   refusal by a gate, or of a try that was aborted while it stood in line.
 - `a`, `f` or `x`: the answer; the failure; or `true` if the command was aborted because a
   concurrent effect had failed.
-- `v`, `on`: the verdict on the failure as it was raised, with the name of its class; and whether
-  each of `Line.ons`, the innermost first, chooses it. `None` if that raised an exception.
+- `v`, `on`: the verdict on the failure as it was raised, with the name of its class; and the answer
+  of each of `Line.ons`, innermost first: a bool or seconds. `None` where that raised an exception.
 - `in`: the number of its segment, a part of the run between parked waits; added when it is read.
 - `seconds`, `due`, `parks`, `boot`, `boot_due`: the length of a wait; its end, in seconds since the
   epoch; whether it is parked; the id of the boot, and the end on the boot clock.

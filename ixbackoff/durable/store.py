@@ -53,7 +53,7 @@ VERSION = "ixbackoff-1"
 """The version of the stored format, whatever the version of the programs."""
 
 SEPARATOR = "#"
-"""The separator of the id of a run and the number of a segment; no id contains it."""
+"""The separator of the id of a run, which cannot contain it, and the number of a segment."""
 
 BATCH = 500  # keys in one query
 LONGEST_ID = 200  # characters

@@ -55,7 +55,7 @@ class Machine:
         self.performed = 0  # the number of performed commands
         self.answered = 0  # the number of answered commands, waits included
         self.watches = False  # whether the machine checks that answers do not change afterwards
-        self.answers: list[tuple[Any, Any]] = []  # with their commands, if they may change
+        self.answers: list[tuple[Any, Any]] = []  # those that may change, with their commands
         for process in self.processes:  # begin all, or equal worlds would be different states
             self.begin(process.root)
 

@@ -208,7 +208,7 @@ def named(failure: Exception) -> str:
 
 
 def copied(failure: Exception) -> Exception:
-    """Return a copy of a failure, to which notes can be added, or the failure if that fails."""
+    """Copy a failure, so that notes can be added; return the failure if it cannot be copied."""
     try:
         return copy(failure).with_traceback(None)
     except Exception:
