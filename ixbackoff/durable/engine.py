@@ -60,7 +60,7 @@ class WorkflowHandle(Generic[A]):
             Stopped: the run was cancelled.
             RuntimeError: the run was abandoned: each worker that had it has died.
             LookupError: the run was forgotten.
-            Misuse: the engine was closed before the run ended, or this is the handler of a command.
+            Misuse: the engine was closed before the run ended, or a handler has called this method.
         """
         if current_command() is not None:
             raise Misuse(

@@ -71,7 +71,7 @@ def fails(failure: Exception = UNAVAILABLE, *, after: float = 0.0) -> Surprise:
     fails with ServerError
 
     Args:
-        failure: the failure that is thrown into the program.
+        failure: the failure that is thrown into the program, by default `ServerError(503)`.
         after: the seconds to the failure; a time limit up to `after` raises TimeoutError instead.
 
     Raises:
@@ -104,7 +104,7 @@ def late(failure: Exception = ON_ITS_WAY, *, after: float = 0.0) -> Surprise:
     >>> print(late())
     is on its way, but answers TimeoutError
 
-    The arguments and the errors are those of `fails`.
+    The arguments and the errors are those of `fails`, but the default failure is a `TimeoutError`.
     """
     word = f"is on its way, but answers {named(failure)}{lasting(after)}"
     return Surprise(word, False, failure, seconds(after), late=True)
