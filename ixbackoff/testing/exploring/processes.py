@@ -42,7 +42,7 @@ class Process:
     how: Defaults
     interpreter: Interpreter[object]
     context: Context
-    recording: bool  # whether it may be started durably
+    recording: bool  # whether it may be resumed durably
     now: InitVar[float]
 
     def __post_init__(self, now: float) -> None:
