@@ -25,10 +25,10 @@ def left(wait: Mapping[str, Any], now: float) -> float:
 
 
 def clock_in(file: TextIO) -> Callable[[], float]:
-    """Return a clock, in seconds since the epoch, that nobody can set: it counts from the boot.
+    """Return a clock, in seconds since the epoch, that cannot be set: it counts from the boot.
 
-    The file contains the id of the boot and its time, by the clock of the first process that asked.
-    Where a boot has no id, the clock is the system's.
+    `file` has the id and the time of the boot, by the system clock of the first process that asked.
+    Where a boot has no id, the system clock is returned.
     """
     boot = since_boot()
     if not boot.id:

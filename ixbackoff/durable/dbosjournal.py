@@ -49,7 +49,7 @@ class RunHost(Protocol):
     hold: float  # the longest wait, in seconds, that is not parked
 
     def abortable(self) -> AbstractContextManager[None]:
-        """Abort the handler that is called in this block when the worker shuts down."""
+        """If the worker shuts down, abort the handler that this block calls."""
         raise NotImplementedError
 
 

@@ -46,13 +46,13 @@ def show(store: Store, found: RunSummary) -> Listing:
 
 
 def pause(store: Store, found: RunSummary) -> Listing:
-    """Pause a run: no command of it is performed until it is resumed."""
+    """Pause a run: it performs no further command until it is resumed."""
     store.pause(found.run)
     return changed(store, found.run)
 
 
 def resume(store: Store, found: RunSummary) -> Listing:
-    """Resume a run that was paused or is stuck."""
+    """Resume a run that is paused, stuck or abandoned."""
     if not store.resume(found.run):
         return Listing([], failed=f"Run {found.run} cannot be resumed: it is {found.state}.")
     return changed(store, found.run)

@@ -60,7 +60,7 @@ class WorkflowHandle(Generic[A]):
             Stopped: the run was cancelled.
             RuntimeError: the run was abandoned: each worker that had it has died.
             LookupError: the run was forgotten.
-            Misuse: the engine was closed before the run ended, or this is the handler of a command.
+            Misuse: the engine was closed before the run ended, or a handler has called this method.
         """
         if current_command() is not None:
             raise Misuse(
@@ -92,11 +92,11 @@ class WorkflowHandle(Generic[A]):
         return found
 
     def pause(self) -> None:
-        """Pause the run: no command of it is performed until it is resumed."""
+        """Pause the run: it performs no further command until it is resumed."""
         self._engine.store.pause(self.id)
 
     def resume(self) -> bool:
-        """Resume the run if it is paused or stuck; return false if it is active or has ended."""
+        """Resume a paused, stuck or abandoned run; return false if it is active or has ended."""
         return self._engine.store.resume(self.id)
 
     def cancel(self) -> None:
@@ -133,18 +133,19 @@ class Engine(Generic[E]):
         database: the URL of the database that stores the runs.
         concurrency: the greatest number of runs of one workflow that this engine performs
             concurrently, without parked runs; by default there is no limit.
-        hold: the seconds of the longest wait that a run spends in memory; in a longer one it is
-            parked, which takes no memory.
+        hold: the seconds of the longest wait that a run spends in memory; during a longer wait the
+            run is parked, which takes no memory.
         worker: whether to perform runs; `False` for a process that only starts them.
-        keep: how long a run is kept after its end; by default until it is forgotten.
-        seal: a function that encrypts bytes, and one that decrypts them. Arguments, commands,
-            answers and failures pass through them on their way to the database and back.
+        keep: the time between the end of a run and its deletion; by default runs are kept.
+        seal: a function that encrypts bytes, and its inverse. Arguments, commands, answers and
+            failures pass through them on their way to the database and back.
 
     Raises:
-        Misuse: an argument has the wrong type, two workflows have the same name, another engine
-            works in this process or on this file, a newer DBOS made the tables, or the database has
-            rows that ixbackoff did not write, or is a file of another user.
-        ConnectionError: the database cannot be reached.
+        Misuse: the workflows are missing or wrong, two have the same name, another engine works in
+            this process or on this file, a newer DBOS made the tables, or the database has rows
+            that ixbackoff did not write, or is a file of another user.
+        ValueError: `concurrency`, `hold` or `keep` has the wrong type, or is too small.
+        ConnectionError: the database cannot be opened.
     """
 
     def __init__(
@@ -198,7 +199,7 @@ class Engine(Generic[E]):
         """Start a run of a workflow with these arguments.
 
         Raises:
-            Misuse: this engine does not have the workflow, or its program cannot be run.
+            Misuse: this engine is closed or lacks the workflow, or the program cannot be run.
             Unrecordable: an argument cannot be recorded.
         """
         return self.start_with_id(uuid4().hex, workflow, *args, **kwargs)
@@ -224,9 +225,7 @@ class Engine(Generic[E]):
     def start_many(
         self, workflow: Callable[[B], Program[Any, Any, A, E]], arguments: Mapping[str, B], /
     ) -> list[WorkflowHandle[A]]:
-        """Start a run for each id, with one argument, in one transaction.
-
-        As with `start_with_id`, a run that has the id already is returned.
+        """Start a run for each id as `start_with_id` does, with one argument, in one transaction.
 
         Raises:
             Misuse: as `start_with_id`.
@@ -306,7 +305,7 @@ class Engine(Generic[E]):
         return False, None
 
     def wait_for_an_end(self) -> None:
-        """Wait until a run of this process ends, for at most a tenth of a second."""
+        """Wait until a run of this process ends, for at most `POLL` seconds."""
         with self._ended:
             self._ended.wait(POLL)
 
@@ -324,7 +323,7 @@ def by_name(workflows: tuple[object, ...]) -> dict[str, AnyWorkflow]:
         if not isinstance(workflow, Workflow):
             raise Misuse(f"{workflow!r} is not a workflow: decorate the function with @durable().")
         if workflow.name in named:
-            raise Misuse(f"Two workflows are called {workflow.name}: give one another name.")
+            raise Misuse(f"Two workflows are called {workflow.name}: give them distinct names.")
         named[workflow.name] = workflow
     if not named:
         raise Misuse("An engine without workflows has nothing to do: Engine(live(), workflow).")

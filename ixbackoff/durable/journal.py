@@ -31,7 +31,7 @@ A = TypeVar("A")
 Entry: TypeAlias = dict[str, Any]
 """The record of one command, as JSON.
 
-- `at`: the place of the command.
+- `at`: the place of the command: its index, such as `3`, or `3/0.1` in a branch of `all_of`.
 - `c`: its digest, see `CommandDigest`.
 - `t`: the times that deadlines have read since the previous command.
 - `r`: the number of waits that the budget has refused since the previous command; missing if 0.
@@ -39,9 +39,9 @@ Entry: TypeAlias = dict[str, Any]
   refusal by a gate, or of a try that was aborted while it stood in line.
 - `a`, `f` or `x`: the answer; the failure; or `true` if the command was aborted because a
   concurrent effect had failed.
-- `v`, `on`: the verdict on the failure as it was raised, with the name of its class; and whether
-  each of `Line.ons`, the innermost first, chooses it. `None` if that raised an exception.
-- `in`: the number of its segment, the part of a run between two parked waits; added when read.
+- `v`, `on`: the verdict on the failure as it was raised, with the name of its class; and the answer
+  of each of `Line.ons`, innermost first: a bool or seconds. `None` where that raised an exception.
+- `in`: the number of its segment, a part of the run between parked waits; added when it is read.
 - `seconds`, `due`, `parks`, `boot`, `boot_due`: the length of a wait; its end, in seconds since the
   epoch; whether it is parked; the id of the boot, and the end on the boot clock.
 """
@@ -70,7 +70,7 @@ CURRENT: ContextVar[CurrentCommand | None] = ContextVar("ixbackoff_current_comma
 
 
 def current_command() -> CurrentCommand | None:
-    """Return the command that the calling handler performs; `None` if the run is not durable.
+    """Return the command that the calling handler performs; `None` outside of a durable run.
 
     >>> from ixbackoff.durable import current_command
     >>> print(current_command())
@@ -194,7 +194,7 @@ class Line:
 
     def __post_init__(self) -> None:
         self.began = 0  # the index at which the last retry step began
-        self.replays = False  # whether each wake replays all: for a deadline or a budget
+        self.replays = False  # whether each wake replays the whole journal
         # again_at: the places of the kept answers that the first try after a checkpoint reads again
         self.again_at: list[str] = []
         self.run: ProgramRun | None = None  # the run of the program; `None` in an effect
@@ -244,7 +244,7 @@ class Line:
         run = self.run
         if run is None or run.rung != ENDLESS or run.wait_count < DEEPEST:
             return None
-        if self.replays or run.kept is not self._kept:  # or the step has asked nothing yet
+        if self.replays or run.kept is not self._kept:  # the step has issued no command yet
             return None
         kept = self.places[: len(run.kept or ())]
         found_in = {(self.journal.known(place) or {}).get("in", 0) for place in kept}
@@ -279,7 +279,7 @@ class Line:
     def fork(
         self, command: Together, again: bool, most: int | None = None
     ) -> list[tuple[Stream, Line]]:
-        """Return the stream and the line of each effect, or of the first `most`, of `command`."""
+        """Return the stream and the line of each effect of `command`, or of its first `most`."""
         found: list[tuple[Stream, Line]] = []
         ons = [[*self.ons] for _ in command.effects]
         for number, stream in enumerate(branches(command, ons)[:most]):

@@ -29,7 +29,7 @@ WAITS = Listed([1, 2, 5, 10])
 
 
 def in_words(error: BaseException) -> str:
-    """Return the message of a database, without the statement and its values.
+    """Return the message of a database error, without the statement and its values.
 
     >>> in_words(OSError("No space left on device\\n[parameters: ('sesame',)]"))
     'No space left on device'
@@ -67,7 +67,7 @@ async def insist_async(
     function: Callable[[], Awaitable[A]],
     chosen: Callable[[Exception], bool] = is_of_database,
 ) -> A:
-    """Await `function()`, and again as `insist` does; a cancellation ends it."""
+    """Await `function()`, and retry it as `insist` does; a cancellation ends the retries."""
     k = 0
     while True:
         try:
@@ -83,7 +83,7 @@ async def insist_async(
 async def insist_in_thread(
     run: str, function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs
 ) -> A:
-    """Call a plain function in another thread, and again as `insist_async` does."""
+    """Call a plain function in another thread, and retry it as `insist_async` does."""
     called = outside_of_workflows(partial(function, *args, **kwargs))
     return await insist_async(run, lambda: asyncio.to_thread(called))
 

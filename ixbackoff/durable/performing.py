@@ -143,7 +143,7 @@ class Performer:
         self.handlers: Handlers = interpreter._handlers
         self.threads = isinstance(interpreter, Interpreter)
         self.account = account
-        self.gated = True  # whether gates are asked; an exploration lets each try pass
+        self.gated = True  # whether gates are asked; in an exploration each try passes
         self.logger: Logger | None = logger_of(self.handlers.get(Delay))
         self.over: BaseException | None = None  # the exception that ended the run here
         self.cancelled = False  # whether only the `finally` blocks of the run remain
@@ -227,7 +227,7 @@ class Performer:
         return not paid
 
     async def finished(self, reached: Reached, stream: Stream, line: Line) -> Any:
-        """Perform the commands that a stream passes on, from `reached` on; return its value."""
+        """Perform the commands of a stream from `reached` on; return the value of the stream."""
         while reached.command is not None:
             if self.blocks(reached.command) and not line.path:
                 reached = await self.in_a_row(reached.command, stream, line)
@@ -245,7 +245,7 @@ class Performer:
         return reached.value
 
     def blocks(self, command: Any) -> bool:
-        """Return whether a command runs in a thread: its handler may block, or it needs none."""
+        """Return whether a command runs in a thread: its handler may block, or it has none."""
         kind: type = command.__class__
         if kind is Delay or (kind is Together and Together not in self.handlers):
             return False
@@ -445,7 +445,7 @@ class Performer:
                 answer = await (answer if limit is None else with_timeout(limit, answer))
                 return line.entry(a=encode(answer))
             except Exception as error:
-                if cancelled():  # the handler has turned it into a failure of its own
+                if cancelled():  # the handler raised `error` in place of the cancellation
                     raise asyncio.CancelledError from error
                 return failed(line, error)
             except (asyncio.CancelledError, GeneratorExit):
@@ -508,7 +508,7 @@ class Performer:
 
 
 class Reached(NamedTuple):
-    """The point that a stream has reached: a command, its value, or its failure."""
+    """The point that a stream has reached: a command, or the value or failure at its end."""
 
     command: Any
     value: Any
@@ -561,10 +561,10 @@ def read(entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
 
 
 def is_mistake(failure: BaseException) -> bool:
-    """Return whether the code of a program is wrong, or was changed, and no command has failed.
+    """Return whether a failure is a mistake in the code of a program, and no command has failed.
 
     A mistake is a `Misuse`, or an exception of a built-in class that is no `OSError`, no group and
-    not raised `from` another exception. A program can fail with any other exception.
+    not raised `from` another exception. Any other exception ends the run as failed.
     """
     built_in = failure.__class__.__module__ == "builtins" and failure.__cause__ is None
     expected = isinstance(failure, OSError | BaseExceptionGroup)

@@ -11,10 +11,10 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 from sqlalchemy.util.queue import Empty
 
 DRIVER = "postgresql+psycopg"
-FEW = 4  # of an idle worker; its lock holds one of them, and DBOS perhaps another one
-SPARE = 2  # that are not in use
-MOST = 24
-MOMENT = 0.3  # seconds to wait for one of the few, before another one is made
+FEW = 4  # connections of an idle worker: its lock holds one, and DBOS perhaps another one
+SPARE = 2  # connections that stay open although no thread uses them
+MOST = 24  # connections of a worker
+MOMENT = 0.3  # seconds to wait for one of `FEW` connections, before another one is made
 IDLE = 5  # seconds for which a frozen process can lock rows
 
 

@@ -53,7 +53,7 @@ VERSION = "ixbackoff-1"
 """The version of the stored format, whatever the version of the programs."""
 
 SEPARATOR = "#"
-"""The separator of the id of a run and the number of a segment; no id contains it."""
+"""The separator of the id of a run, which cannot contain it, and the number of a segment."""
 
 BATCH = 500  # keys in one query
 LONGEST_ID = 200  # characters
@@ -91,7 +91,7 @@ class RunFailed(Exception):
 
     Args:
         encoded: the failure as JSON, perhaps sealed.
-        stuck: whether the code is wrong, and no command failed: other code can continue the run.
+        stuck: whether the code failed, rather than a command: other code can continue the run.
     """
 
     def __init__(self, encoded: JSON, stuck: bool = False) -> None:
@@ -161,7 +161,7 @@ class Store:
         theirs, mine = table_versions(self._client, self.sqlite)
         if theirs > mine:
             raise Misuse(
-                f"A newer DBOS made the tables of this database ({theirs}, this one knows {mine}): "
+                f"A newer DBOS made the tables of this database (version {theirs}, not {mine}): "
                 "upgrade the package dbos, or give another database."
             )
 
@@ -173,7 +173,7 @@ class Store:
     def register(
         self, workflow: str, concurrency: int | None, poll: float, rate: tuple[int, float] | None
     ) -> None:
-        """Make the queue of a workflow, from which a worker takes `concurrency` runs at a time."""
+        """Make the queue of a workflow, from which each worker takes at most `concurrency` runs."""
         self._client.register_queue(
             queue_of(workflow),
             worker_concurrency=concurrency,
@@ -183,7 +183,7 @@ class Store:
         )
 
     def park(self, start: NewRun, segment: int, due: float, owner: str) -> None:
-        """Enqueue the segment after `segment`, to begin when it is `due` by the shared clock.
+        """Enqueue the segment after `segment`, to begin at `due` on the clock that workers share.
 
         Raises:
             DBOSWorkflowConflictIDError: `owner` does not own `segment`: the run was cancelled or
@@ -246,7 +246,7 @@ class Store:
         return [run for (run,) in self._read(newest)]
 
     def forget(self, run: str) -> bool:
-        """Delete a run and its journal; return false if it is active, paused or stuck."""
+        """Delete a run and its journal; return false if it is unknown, active, paused or stuck."""
         segments = self.segments(run)
         if not segments or any(map(is_open, segments)):
             return False
@@ -258,7 +258,7 @@ class Store:
         return True
 
     def forget_ended(self, before: float) -> None:
-        """Delete some of the runs that ended before a time, in seconds since the epoch."""
+        """Delete at most `BATCH` runs that ended before a time, in seconds since the epoch."""
         rows, outputs = tables(self._client).workflow_status, tables(self._client).workflow_output
         join = rows.outerjoin(outputs, rows.c.workflow_uuid == outputs.c.workflow_uuid)
         attributes = sqlalchemy.cast(rows.c.attributes, sqlalchemy.Text)
@@ -308,7 +308,7 @@ class Store:
         return self.steps_of([segment])[segment]
 
     def steps_of(self, segments: list[str]) -> dict[str, list[tuple[int, Entry | None]]]:
-        """Return what `steps` returns, for each of many segments."""
+        """Return the steps of each segment, as `steps` does for one."""
         rows = tables(self._client).operation_outputs
         asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.function_id, rows.c.output)
         found: dict[str, list[tuple[int, Entry | None]]] = {segment: [] for segment in segments}
@@ -364,7 +364,7 @@ class Store:
         return self._client.list_workflows(workflow_ids=found, load_input=False)
 
     def waiting(self, known: Iterable[str]) -> dict[str, int]:
-        """Return the numbers of runs in the queues of other workflows than the known ones."""
+        """Return the number of queued runs of each workflow that is not among the `known` ones."""
         rows = tables(self._client).workflow_status
         asked = sqlalchemy.select(rows.c.queue_name, sqlalchemy.func.count()).where(
             rows.c.name == DBOS_NAME,
@@ -475,7 +475,7 @@ class Store:
             active = self._cancel_active(found) or any(map(is_stuck, found))
 
     def pause(self, run: str) -> None:
-        """Pause a run: no command of it is performed until it is resumed."""
+        """Pause a run: it performs no further command until it is resumed."""
         active = True
         while active:
             found = self.segments(run)
@@ -540,7 +540,7 @@ def is_stuck(status: WorkflowStatus) -> bool:
 
 
 def has_no_end(status: WorkflowStatus) -> bool:
-    """Return whether a failed run has no recorded end, because the database failed then."""
+    """Return whether a run has no recorded end, because the database failed when it ended."""
     return status.status == "ERROR" and "failure" not in data_of(status)
 
 
@@ -549,7 +549,7 @@ def encoded_failure(status: WorkflowStatus) -> JSON:
 
 
 def kind_of(encoded: JSON) -> str:
-    """Return the name of the class of an encoded failure; it may be unknown in this process."""
+    """Return the name of the class of an encoded failure; this process may lack the class."""
     return str(encoded.get("k", SEALED)).rpartition(":")[2]
 
 

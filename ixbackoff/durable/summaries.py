@@ -33,10 +33,10 @@ class RunSummary(NamedTuple):
 
     Attributes:
         began: the start of the run, in seconds since the epoch.
-        worker: the worker that had it last.
+        worker: the id of the worker that had it last.
         rung: the number of waits that are left; `None` before the first wait.
         wait_count: the number of waits that it has begun.
-        state: what it is doing, or how it ended.
+        state: its last recorded command, the end of its wait, or how it ended.
     """
 
     run: str

@@ -30,8 +30,8 @@ def check_owner_of(path: str) -> None:
         with suppress(FileNotFoundError):
             if os.stat(path + ending).st_uid != os.geteuid():
                 raise Misuse(
-                    f"The file {path}{ending} belongs to another user, whose code its rows could "
-                    "run here: run this as that user, or give another database."
+                    f"The file {path}{ending} belongs to another user, and its rows could run code "
+                    "here: run this program as that user, or give another database."
                 )
 
 

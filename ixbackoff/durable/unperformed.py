@@ -25,11 +25,11 @@ ROUND = 5.0  # seconds between two searches
 
 @dataclass
 class UnperformedRuns:
-    """A thread that searches for runs that no task has, and puts them back in their queues.
+    """A thread that puts runs that no task has back in their queues, and deletes old ended runs.
 
-    It puts a run of this worker back if no task has it in two consecutive searches. A task that
+    A run of this worker is put back if no task has it in two consecutive searches. A task that
     begins after that performs no command, because it does not own the run any more. Each search
-    puts the stuck runs back, until this worker has tried to continue them.
+    puts stuck runs back, except those that this worker has tried to continue.
     """
 
     store: Store

@@ -52,7 +52,7 @@ DBOS_LOGGER = getLogger("dbos")
 POLL = 0.1  # seconds between two queries of a queue, or of a run whose result is awaited
 REJOIN = 1.0  # seconds between two attempts to get a new lock
 THREADS = 64  # handlers that run concurrently
-HEAD_START = 2.0  # seconds by which a segment is due early: DBOS looks once a second
+HEAD_START = 2.0  # seconds by which a segment is due early: DBOS checks once a second
 STOPPING = 5.0  # seconds in which the threads that take runs from queues have to end
 WORKERS: list[Worker] = []
 """The worker of this process, if it has one: DBOS allows only one."""
@@ -147,7 +147,7 @@ class Worker:
 
     def launch(self) -> None:
         """Start to perform runs, first those of earlier workers with the id of this lock."""
-        DBOS_LOGGER.handlers.clear()  # a handler keeps the standard error of the last launch
+        DBOS_LOGGER.handlers.clear()  # a logging handler keeps the stderr of the last launch
         self.dbos = DBOS(
             config={
                 "name": APPLICATION,
@@ -161,7 +161,7 @@ class Worker:
             }
         )
 
-        held = Held(self.lock, self.generation, self.over)  # a run keeps it after another launch
+        held = Held(self.lock, self.generation, self.over)  # a run keeps it after a relaunch
 
         async def body(
             workflow: str, given: dict[str, Any], run: str, segment: int, at: Any = None
@@ -188,8 +188,8 @@ class Worker:
     def begin_again(self) -> None:
         """Abandon all runs, because the lock was lost, and continue with a new lock.
 
-        Another worker may have taken the runs over. Until it begins a run, this worker can still
-        record a command of that run; afterwards the database rejects the record.
+        Another worker may have taken the runs over. Until that worker begins a run, this one can
+        still record a command of the run; afterwards the database rejects the record.
         """
         LOGGER.warning("worker %s has lost its lock, and leaves its runs", self.lock.id)
         self.generation += 1
@@ -245,10 +245,10 @@ class Worker:
             self.lock.close()
 
     async def performed(self, start: NewRun, segment: int, held: Held) -> JSON:
-        """Perform one segment of a run; return its value, or the id of the next segment.
+        """Perform one segment of a run; return the run's value, or the id of the next segment.
 
         Raises:
-            RunFailed: the run ended with a failure.
+            RunFailed: the run ended with a failure, or is stuck.
         """
         self.watch_end(start, segment, held)
         building = True
@@ -260,8 +260,8 @@ class Worker:
             program, how = workflow.build(*args, **kwargs)
             if fingerprint(program, how) != start.given["plan"]:
                 LOGGER.warning(
-                    "%s was changed since run %s began: it continues as long as it agrees with "
-                    "its journal",
+                    "%s was changed since run %s began: the run continues as long as it agrees "
+                    "with its journal",
                     *(start.workflow, start.run),
                 )
             journal = await SegmentJournal.loaded(self, start, segment, held)

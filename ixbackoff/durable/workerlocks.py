@@ -86,7 +86,7 @@ class FileLock:
         return True
 
     def watch(self, lost: Callable[[], None], performs: Callable[[str], bool]) -> None:
-        """Watch nobody: there is no other worker."""
+        """Do nothing: there is no other worker."""
 
     def close(self) -> None:
         self._lock.close()
@@ -169,7 +169,7 @@ class ServerLock:
     def _repeat(self, work: Callable[[], None], pause: Callable[[], float]) -> None:
         while not self._stopped.wait(pause()):
             try:
-                with self._working:  # or each could hold a connection, and wait for another one
+                with self._working:  # or both could hold a connection, and wait for another one
                     work()
             except Exception as error:
                 LOGGER.warning("worker %s cannot check the other workers: %r", self.id, error)
@@ -196,7 +196,7 @@ class ServerLock:
         self._free = {worker for worker in others if self._is_free(worker)}
 
     def _is_free(self, worker: str) -> bool:
-        """Return whether a worker's lock is free; if it was so a round ago, take over.
+        """Return whether a worker's lock is free; if it was a round ago, too, take its runs over.
 
         The transaction holds the dead worker's lock, so no two workers do this concurrently.
         """

@@ -38,7 +38,7 @@ class Workflow(Generic[P, A_co, E_co, I]):
 
     Attributes:
         name: the name, by which an engine finds the function for a run.
-        rate: how many runs all workers together begin at most, and in how many seconds.
+        rate: a limit `(runs, seconds)` of the runs that all workers together begin, or `None`.
     """
 
     def __init__(
@@ -61,6 +61,7 @@ class Workflow(Generic[P, A_co, E_co, I]):
         return f"<Workflow {self.name}>"
 
     def build(self, *args: Any, **kwargs: Any) -> tuple[Ladder, Defaults]:
+        """Make the program and its settings; raise Misuse if they cannot run durably."""
         program: object = self._function(*args, **kwargs)
         if not isinstance(program, Ladder):
             raise Misuse(
@@ -106,14 +107,14 @@ def durable(
     Args:
         name: the name that the database stores; by default those of the module and the function.
         schedule: the seconds of the waits; by default the schedule of the program.
-        within: the deadline of a run, in seconds; time without a process counts, too.
+        within: the time limit of a run, in seconds; time without a process counts, too.
         budget: a budget that pays for the retries; each process has its own.
         rate: a number of runs and of seconds. With `(10, 60)` all workers together begin at most 10
             runs in a minute; a run that continues after a parked wait counts. By default no limit.
 
     Raises:
-        Misuse: the name is missing or empty, or an argument has the wrong type.
-        ValueError: `within` is not a finite number or a timedelta, or `rate` is below 1.
+        Misuse: the name is missing or empty, or `schedule`, `budget` or the function is wrong.
+        ValueError: `within` is not a finite number or a timedelta, or `rate` has a number below 1.
     """
     if rate is not None and not (rate[0] >= 1 and rate[1] >= 1):
         raise ValueError(f"rate={rate!r}: give a number of runs, and seconds, such as (10, 60).")

@@ -59,7 +59,7 @@ def takes(seconds: float, answer: A) -> A: ...
 def takes(seconds: float, answer: A) -> A:
     """Make an answer that arrives after `seconds` of virtual time.
 
-    If the command's time limit ends earlier, the command fails with a `TimeoutError` at the limit.
+    A command whose time limit is not above `seconds` fails with a `TimeoutError` at the limit.
     The returned value is a placeholder: use it in a script only, such as `answers(...)`.
 
     >>> from ixbackoff import N0, Call, at, call

@@ -124,8 +124,8 @@ class World(Generic[E]):
         """Check that these commands were performed, in this order, and no others.
 
         Raises:
-            AssertionError: other commands were performed. The message lists the performed commands,
-                the first expected one that was not performed, and the ones expected next.
+            AssertionError: other commands were performed. The message lists the commands up to the
+                first difference, and the commands that were performed and expected from there on.
         """
         issued = self.commands
         same = 0
@@ -146,7 +146,7 @@ class World(Generic[E]):
         )
 
     def check_all_asked(self) -> None:
-        """Raise AssertionError if a scripted answer was not used; its message lists all of them."""
+        """Raise AssertionError if scripted answers were not used; the message lists them."""
         if left := self._left():
             raise AssertionError(_report(self.trace, ("unused answers", left)))
 
@@ -175,18 +175,18 @@ class World(Generic[E]):
         self.now += command.seconds
 
     def _taken(self, answer: Any, command: Command[Any]) -> Any:
-        """Advance the time by that of the answer; raise TimeoutError after a time limit."""
+        """Advance the clock by the seconds of an answer and return it, or raise TimeoutError."""
         if answer.__class__ is not DelayedAnswer:
             return answer
         limit = time_limit()
         if limit is not None and answer.seconds >= limit:
             self.now += limit
-            raise TimeoutError(f"{answer!r}: it may take {limit:g} s")
+            raise TimeoutError(f"{answer!r}: the time limit is {limit:g} s")
         self.now += answer.seconds
         return given_by(answer.answer, command)
 
     def _failed(self, at: float, command: Command[Any], failure: BaseException) -> None:
-        """Record the failure of a command; raise an error with a report if it has no script."""
+        """Record the failure of a command; raise Unscripted with a report if it has no script."""
         if not isinstance(failure, Unscripted):
             self.trace.append(Performed(at, command, None, failure))
             return

@@ -188,7 +188,7 @@ def test_a_log_that_somebody_has_set_up_stays_as_it_is(
             "JOBS:limited --rehearse ok@9,refused@2,ok:7@4",
             0,
             [
-                "     0.000  PAGE -> raised TimeoutError('takes(9, None): it may take 5 s')",
+                "     0.000  PAGE -> raised TimeoutError('takes(9, None): the time limit is 5 s')",
                 "     5.000  Delay(seconds=1.0, rung=4) -> None",
                 "     6.000  PAGE -> raised ConnectionRefusedError('rehearsed')",
                 "     8.000  Delay(seconds=2.0, rung=3) -> None",

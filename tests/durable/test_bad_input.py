@@ -55,7 +55,7 @@ def test_what_is_decorated() -> None:
         ((live,), {}, r"give an interpreter, and the workflows after it"),
         ((live(),), {}, r"An engine without workflows has nothing to do"),
         ((live(), call), {}, r"is not a workflow: decorate the function with @durable\(\)"),
-        ((live(), hello, hello), {}, r"Two workflows are called hello: give one another name"),
+        ((live(), hello, hello), {}, r"Two workflows are called hello: give them distinct names"),
         ((live(), hello), {"database": "mysql://localhost"}, r"database=\.\.\.: give the URL"),
         ((live(), hello), {"database": None}, r"database=\.\.\.: give the URL of a file"),
         ((live(), hello), {"database": "sqlite:///"}, r"database=\.\.\.: give the URL of a file"),
@@ -153,6 +153,6 @@ def test_a_workflow_that_was_changed_is_told_of(
     with caplog.at_level(logging.WARNING), working(tmp_path, live(), after) as engine:
         engine.start_with_id("one", after).result()
     assert (
-        "made was changed since run one began: it continues as long as it agrees with its journal"
+        "made was changed since run one began: the run continues as long as it agrees"
         in caplog.text
     )

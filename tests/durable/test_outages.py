@@ -188,7 +188,7 @@ def test_tables_of_a_newer_dbos_are_refused(
         engine.start_with_id("one", both)
     mine = change_version(tmp_path, 1000)
     sentence = (
-        f"A newer DBOS made the tables of this database (1000, this one knows {mine}): upgrade "
+        f"A newer DBOS made the tables of this database (version 1000, not {mine}): upgrade "
         "the package dbos, or give another database."
     )
     for worker in (True, False):

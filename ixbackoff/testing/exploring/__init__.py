@@ -33,7 +33,7 @@ __all__ = [
 
 explain_arguments(globals(), ("Model", "fails", "lost", "late", "slow", "asks", "dies"))
 _name = ""
-for _name in __all__:  # or a traceback would say ixbackoff.testing.exploring.histories.Broken
+for _name in __all__:  # or a traceback would say ixbackoff.testing.exploring.history.Broken
     if getattr(globals()[_name], "__module__", "").startswith(f"{__name__}."):
         globals()[_name].__module__ = __name__
 del _name

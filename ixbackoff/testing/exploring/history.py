@@ -40,8 +40,8 @@ class History(tuple[tuple[int, Option], ...]):
 class Drawn(tuple[tuple[int, int], ...]):
     """A history as hypothesis draws and shrinks it; `histories` makes it.
 
-    Each pair has the number of commands before a surprise, and the index of the surprise among the
-    possible ones.
+    Each pair has the number of steps since the previous surprise, or the beginning, and the index
+    of the surprise among the possible ones.
     """
 
     __slots__ = ()

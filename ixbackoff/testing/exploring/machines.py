@@ -55,8 +55,8 @@ class Machine:
         self.performed = 0  # the number of performed commands
         self.answered = 0  # the number of answered commands, waits included
         self.watches = False  # whether the machine checks that answers do not change afterwards
-        self.answers: list[tuple[Any, Any]] = []  # of commands, if they may change
-        for process in self.processes:  # all now, or equal worlds would be different states
+        self.answers: list[tuple[Any, Any]] = []  # those that may change, with their commands
+        for process in self.processes:  # begin all, or equal worlds would be different states
             self.begin(process.root)
 
     def process(self, number: int) -> Process:
@@ -104,7 +104,7 @@ class Machine:
         return self.current.owner
 
     def turn(self) -> bool:
-        """Continue to the next command that is a step of the history; false if all is over."""
+        """Continue to the next command that is a step; return false if all programs are over."""
         while True:
             strand, owner = self.current, self.owner
             self.on_the_way, owner.late = (*self.on_the_way, *owner.late), ()
@@ -332,7 +332,7 @@ class Machine:
         limit = strand.context.run(time_limit)
         if limit is not None and surprise.seconds >= limit:
             strand.now += limit
-            failure = TimeoutError(f"it may take {limit:g} s")
+            failure = TimeoutError(f"the time limit is {limit:g} s")
         else:
             strand.now += surprise.seconds
             if surprise.failure is not None:

@@ -73,7 +73,7 @@ class Model(Generic[W, E]):
         always: the check after each step; it fails by an `AssertionError`, or by returning false.
         changes: functions that change a world from outside, each once, at any moment.
         forgets: removes from a world the things that a dying process loses, such as locks.
-        state: returns the parts of a world that can be compared, if it is not plain data.
+        state: returns the comparable parts of a world; needed if the world is not plain data.
 
     Raises:
         Misuse: an argument is not a function, or two changes have one name.
@@ -205,7 +205,7 @@ def checked_program(
 
 
 def planned(setting: Setting, programs: Sequence[tuple[Ladder, Defaults]], **how: Any) -> Scope:
-    """Make a scope, and check that each history has its own world."""
+    """Make a scope; check that each history has its own world, and a usable interpreter."""
     scope = Scope(setting, programs, **how)
     if not scope.programs:
         raise Misuse("There is nothing to explore: give a program, such as at(N3).retry(...).")

@@ -42,7 +42,7 @@ class Process:
     how: Defaults
     interpreter: Interpreter[object]
     context: Context
-    recording: bool  # whether it may be started durably
+    recording: bool  # whether it may be resumed durably
     now: InitVar[float]
 
     def __post_init__(self, now: float) -> None:
@@ -88,7 +88,7 @@ class Process:
 
     def state(self, timed: bool) -> tuple[object, ...]:
         root, failure = self.root, self.root.failure
-        if root.over and not may_change(root.value):  # then it does not matter how it came there
+        if root.over and not may_change(root.value):  # then its past does not matter
             return (frozen(root.value), state_of(failure, NOT_PLAIN), root.place, self.died)
         return (root.state(timed), self.died, self.runs if self.recording else 0)
 
@@ -116,9 +116,9 @@ class Strand:
         # before: `known` before the newest answer, if that answer is the first failure of the try
         self.before: int | None = None
         self.waited: tuple[float, int] | None = None  # the last wait with its rung
-        self.failed = self.begun = self.over = False  # failed: a command of this try did
-        self.command: Any = None  # its current command, if it has begun and is not over
-        self.pending: tuple[Any, BaseException | None] | None = None  # they arrive at `now`
+        self.failed = self.begun = self.over = False  # failed: in the current try
+        self.command: Any = None  # `None` before the beginning and after the end
+        self.pending: tuple[Any, BaseException | None] | None = None  # it arrives at `now`
         self.branches: list[Strand] | None = None  # the branches of its current `all_of`, or `None`
         self.ending: Strand | None = None  # the branch that cleans up, once there is a result
         self.left: list[Strand] = []
@@ -220,7 +220,7 @@ class Strand:
                 self.now = max(self.now, self.result[2])
                 going = [branch for branch in self.branches if not branch.over]
                 self.left = sorted(going, key=time_of)
-                if hedged:  # a request that is given up may be carried out later
+                if hedged:  # an abandoned request may be carried out later
                     late = [one.command for one in going if one.command and not one.pending]
                     self.owner.late += tuple(late)
             elif self.ending is not None:
@@ -289,7 +289,7 @@ class Strand:
 
 
 def result_of(branches: list[Strand], hedged: bool) -> Result | None:
-    """Return the answers or the failure, as `Rules` has them; `None` if branches have to go on."""
+    """Return the answers or the failure, as `Rules` does; `None` while branches must continue."""
     ended = [branch for branch in branches if branch.over]
     for one in ended:
         failed = one.failure is not None

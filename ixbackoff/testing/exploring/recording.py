@@ -1,4 +1,4 @@
-"""The journal of a process that is started durably, in memory."""
+"""The journal, in memory, of a process that is resumed durably after its death."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class SearchWalk(Walk):
             self.places.append(BranchPoint(step, options, place.check))
 
     def happen(self, machine: Machine, option: Option | None) -> None:
-        """Take a step; note its cells for its program, or for -1: a change or a late command."""
+        """Take a step; note its cells under its program, or under -1: a change or late command."""
         scope, recorder = self.scope, self.scope.recorder
         if recorder is None:
             machine.happen(option)
@@ -179,14 +179,14 @@ class Search:
         model = (setting.world, setting.interpreter, setting.forgets, *setting.changes.values())
         shared = [*model, *handlers], [setting.always, scope.at_end]
         before = variables(world, *shared)
-        ends = scope.again or not scope.changes  # each change may come after the last command, too
+        ends = scope.again or not scope.changes  # each change may follow the last command, too
         if setting.state is None and scope.merge and len(scope.programs) > 1 and ends:
             scope.recorder = None if WAYS_ROUND & before.keys() else Recorder()
         for times in count():
             with suppress(Again):
                 self.layers()
                 break
-            scope.recorder = scope.recorder if times < 5 else None  # enough of beginning again
+            scope.recorder = scope.recorder if times < 5 else None  # at last try all orders
             self.begin()
         check_unchanged(before, variables(world, *shared))
         found = [*self.found.values()]
@@ -202,7 +202,7 @@ class Search:
         if recorder is not None and not recorder.touches:
             self.explore(History(), (0, None), deeper=False)  # so that the usual cells are known
             if not any(recorder.apart(*command) for command in recorder.touches):
-                self.scope.recorder = None  # it would be in vain
+                self.scope.recorder = None  # it would save no history
             raise Again
         if recorder is not None:
             recorder.grown = False

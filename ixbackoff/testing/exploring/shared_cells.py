@@ -22,7 +22,7 @@ Touch = tuple[str, Any, bool]
 WHOLE = object()
 EVERYTHING: Touch = ("", WHOLE, True)
 VISIBLE: Touch = ("", "always", True)
-"""The touch of every command that writes what `always` reads: they count as sharing this cell."""
+"""The touch of each command that writes a cell that `always` reads: so all these share a cell."""
 
 _one: dict[str, Any] = {"one": {}}
 ALONE = getrefcount(_one["one"])  # the number of references to an object that only one object holds
@@ -103,9 +103,9 @@ class Recorder:
     def __init__(self) -> None:
         self.touched: set[Touch] = set()  # since it was last cleared
         self.touches: dict[tuple[int, int], set[Touch]] = {}
-        self.users: dict[tuple[str, Any], dict[int, bool]] = {}  # of cells; true if it may write
+        self.users: dict[tuple[str, Any], dict[int, bool]] = {}  # by cell and user: may it write
         self.shared: set[tuple[str, Any]] = set()
-        self.seen: set[Touch] = set()  # by `always`
+        self.seen: set[Touch] = set()  # the touches of `always`
         self.grown = False  # whether a command that shared no cell may share one now
         self.kinds: dict[type, type] = {}
 

@@ -1,8 +1,8 @@
 """Hashable stand-ins for worlds and answers, equal if and only if the originals are.
 
 A stand-in has all that a handler can read: every attribute, field or not, and which parts are one
-object. Left out are the order of a set, or of a dict if no object occurs twice, what a class leaves
-out of a pickle, notes of a failure, and the state of classes and modules, which `outside` watches.
+object. It lacks the order of a set, that of a dict unless an object occurs twice, the parts that a
+class does not pickle, notes of a failure, and the state of classes and modules (see `outside`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __tracebackhide__ = True
 
 
 class Places(dict[int, tuple[int, Any]]):
-    """The numbers of frozen objects by their `id`; `repeats` if one was in two places."""
+    """The numbers of frozen objects by their `id`; `repeats` once an object was in two places."""
 
     repeats = False
 
@@ -40,7 +40,7 @@ def frozen(value: Any, memo: Memo = None) -> Any:
 
     The order of a set does not matter, nor that of a dict unless `memo.repeats`. 1, 1.0 and True
     differ, and so do the hashes of -1 and -2, equal in Python. With a `memo`, a mutable part is
-    frozen once: where it occurs again, its number stands, because a change of one changes both.
+    frozen once, and its number replaces it where it occurs again: a change is one in both places.
 
     Raises:
         TypeError: `value` has no visible state, such as a lock or a file.
@@ -141,7 +141,7 @@ def of_fields(kind: type, content: Freezer | None = None) -> Freezer:
 
 
 def slots_in(kind: type) -> list[str]:
-    """Return the slots of a class, and what a class in C has in their place."""
+    """Return the slots of a class; those of a class in C are its members."""
     held = [pair for base in reversed(kind.__mro__) for pair in vars(base).items()]
     return [name for name, one in held if type(one) is MemberDescriptorType and name[:2] != "__"]
 

@@ -26,7 +26,7 @@ def histories(surprises: int = 8, apart: int = 10) -> SearchStrategy[Drawn]:
 
     Args:
         surprises: the greatest number of surprises in a history.
-        apart: the greatest number of commands between two surprises.
+        apart: the greatest number of steps between two surprises.
 
     Raises:
         ImportError: hypothesis is not installed.

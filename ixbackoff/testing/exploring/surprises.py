@@ -14,7 +14,7 @@ from ..._words.failures import ServerError, Throttled
 __tracebackhide__ = True
 
 Start: TypeAlias = Literal["anew", "durably", "for good"]
-"""The ways to start a process again after its death; "for good" is not to start it."""
+"""The ways to start a process again after its death; with "for good" it is not started."""
 
 UNAVAILABLE = ServerError(503)
 ON_ITS_WAY = TimeoutError("still on its way")
@@ -71,8 +71,8 @@ def fails(failure: Exception = UNAVAILABLE, *, after: float = 0.0) -> Surprise:
     fails with ServerError
 
     Args:
-        failure: the failure that is thrown into the program.
-        after: the seconds until the failure; a shorter time limit raises `TimeoutError` instead.
+        failure: the failure that is thrown into the program, by default `ServerError(503)`.
+        after: the seconds to the failure; a time limit up to `after` raises TimeoutError instead.
 
     Raises:
         Misuse: `failure` is not an exception, or it cannot be copied.
@@ -104,7 +104,7 @@ def late(failure: Exception = ON_ITS_WAY, *, after: float = 0.0) -> Surprise:
     >>> print(late())
     is on its way, but answers TimeoutError
 
-    The arguments and the errors are those of `fails`.
+    The arguments and the errors are those of `fails`, but the default failure is a `TimeoutError`.
     """
     word = f"is on its way, but answers {named(failure)}{lasting(after)}"
     return Surprise(word, False, failure, seconds(after), late=True)
@@ -150,7 +150,7 @@ def dies(start: Start = "anew") -> tuple[Surprise, ...]:
             `ixbackoff.durable` does, with the recorded answers; "for good" not to start it again.
 
     Raises:
-        Misuse: `start` is something else.
+        Misuse: `start` is none of these.
     """
     if start not in get_args(Start):
         raise Misuse(f'dies({start!r}): give "anew", "durably" or "for good".')
@@ -208,7 +208,7 @@ def named(failure: Exception) -> str:
 
 
 def copied(failure: Exception) -> Exception:
-    """Return a copy of a failure, to which notes can be added, or itself if it cannot be copied."""
+    """Copy a failure, so that notes can be added; return the failure if it cannot be copied."""
     try:
         return copy(failure).with_traceback(None)
     except Exception:

@@ -13,7 +13,7 @@ from .wire import Connection
 
 
 class Fault(Protocol):
-    """A wrong answer to a request, or none; `Connection` shows how to write your own.
+    """A wrong answer to a request, or no answer; `Connection` shows how to write your own fault.
 
     Faults that send the resource, or a part of it, carry out the request first, and so does `Lost`.
     With the others, a `PUT` stores nothing.

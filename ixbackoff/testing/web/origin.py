@@ -174,7 +174,7 @@ class Origin:
             self._scripts[asked] = iter(faults)
 
     def go_down(self, seconds: float) -> None:
-        """Refuse new connections for `seconds`.
+        """Refuse new connections for `seconds`, and close idle ones.
 
         >>> from urllib.request import urlopen
         >>> with Origin({"/a": b"acorn"}) as origin:
