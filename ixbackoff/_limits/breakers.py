@@ -45,8 +45,8 @@ class CircuitBreaker:
     `run_async` and `backoff` take it as `breaker`; `do(effect).guarded(breaker)` is for programs
     that ask several services. A breaker is equal only to itself.
 
-    With `rate=0.5, of=20` in place of `failures`, half of the last 20 tries have to fail to open
-    it, all within `within` seconds: for a service with so many clients that some tries always fail.
+    With `rate=0.5, of=20` in place of `failures`, a failure opens it if half of the last 20 tries
+    failed and all 20 ended within `within` seconds: for so many clients that some always fail.
     The logger `ixbackoff` is called when it opens or closes, and so are observers.
 
     >>> from ixbackoff import N2, Call, NotReady, at, call
@@ -91,8 +91,8 @@ class CircuitBreaker:
 
     Raises:
         ValueError: neither `failures` nor `rate` and `of` are given, or both; `failures` or `of` is
-            not a whole number from 1 to 10**6; or `within` or `open_for` is not 0.001 to 10**9
-            seconds.
+            not a whole number from 1 to 10**6; `rate` is not 10**-6 to 1; or `within` or `open_for`
+            is not 0.001 to 10**9 seconds.
         TypeError: `on` does not choose exceptions.
     """
 
@@ -191,7 +191,7 @@ class CircuitBreaker:
         return bool(self._chosen(failure))
 
     def fail(self, probe: int, now: float) -> None:
-        """Count a failed try; the probe opens the breaker again."""
+        """Count a failed try; a failed probe opens the breaker again."""
         if self._until is None:
             self._fail_while_closed(now)
             return

@@ -220,7 +220,7 @@ def attempted(attempt: Chain, inside: InAttempt) -> Task:
 
 
 def in_attempt(attempt: Chain, inside: InAttempt) -> Task:
-    """Run the steps of an attempt; an attempt that is its last step goes on in the same task."""
+    """Run the steps of an attempt; an attempt that is its last step continues in the same task."""
     value: Any = None
     failure: BaseException | None = None
     ons = inside.ons
@@ -594,7 +594,7 @@ def guards_of(how: Defaults) -> tuple[Guard, ...] | None:
 def through(effect: Any, gate: Gate, inside: InAttempt) -> Task:
     """Stand in line at `gate`, perform `effect`, and report the outcome to the gate, once."""
     if gate in inside.passed:
-        raise Misuse("A try goes through one gate twice, so it would count twice: let it go once.")
+        raise Misuse("A try goes through one gate twice, so it would count twice: give it once.")
     replays = inside.ons is not None
     now = came = yield PASSAGE if replays else CLOCK
     if now is None:
