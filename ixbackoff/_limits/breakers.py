@@ -61,7 +61,7 @@ class CircuitBreaker:
     <CircuitBreaker: open, opens for 30 s after 2 failures within 10 s>
 
     - A try is a command at a rung, or an attempt with all of its commands. The commands of an
-      attempt are not tries: half an attempt may succeed while the service is down. The steps `Log`,
+      attempt are not tries: half an attempt may succeed while the service is down. As steps, `Log`,
       `Now`, `Pick` and `Throw` need no service, so the breaker never refuses them.
     - A failure counts if `on` chooses it. Any other failure, such as a 404, counts as an answer of
       the service: it does not open the breaker, and as the outcome of a probe it closes the

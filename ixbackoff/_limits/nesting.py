@@ -74,10 +74,9 @@ class ThreadState:
 
 
 HERE = placed("HERE", _local())
-"""`HERE.state` is the state of this thread.
+"""`HERE.state` is the state of this thread, once `new_thread` has set it.
 
-A new thread has no state until `new_thread` sets it: a subclass of `_local` with an `__init__`
-would be slower.
+A subclass of `_local` with an `__init__` would be slower.
 """
 
 

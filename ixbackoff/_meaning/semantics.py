@@ -429,7 +429,7 @@ def waited(
     wait: Delay | None = None
     try:
         wait = run.begin_wait(rung, run.top - rung, run.descent(rung), failure, chosen)
-        if wait is None:  # asked for too long, or a test reduces every ladder to one try
+        if wait is None:  # asked for too long, or `ONE_TRY` reduces every ladder to one try
             run.not_waited = failure
         else:
             try:
