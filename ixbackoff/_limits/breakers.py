@@ -77,7 +77,7 @@ class CircuitBreaker:
       whose thread has died, loses its place after `open_for`.
     - What counts is when a failure occurs, not when its try began: while the breaker is closed it
       counts, and otherwise only the outcome of the probe matters.
-    - The time is that of the interpreter (`Now`), read after a failure, after each try if there is
+    - The clock is that of the interpreter (`Now`), read after a failure, after each try if there is
       a `rate`, and while the breaker is not closed. If it is set back, `open_for` starts again.
 
     Args:
@@ -202,7 +202,7 @@ class CircuitBreaker:
         self._tell("open", "its probe failed")
 
     def counting(self, after: After, clock: Callable[[], float]) -> After:
-        """Return a function that counts a failure while this is closed, and then calls `after`."""
+        """Return `after`, but with each failure counted first while the breaker is closed."""
         chosen = self._chosen
         failures, within = (0, 0) if self.rated else (self._failures, self._within)
 

@@ -28,7 +28,7 @@ __tracebackhide__ = True
 #   copy.
 #
 # - A thread-local alone. Tasks of one event loop, and greenlets, share a thread without being
-#   inside each other, and a handler that hands work to another thread takes the run along.
+#   inside each other, and work that a handler hands to another thread is inside the run.
 #
 # - The stack alone. It ends at the boundary of a task or a thread, and to walk it on every call
 #   costs more than the call.
