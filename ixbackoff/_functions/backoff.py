@@ -384,9 +384,8 @@ def backoff(
         name: the name in the log and in events; by default that of the function.
         longest: the longest wait that a service may ask for, in seconds or as a `timedelta`. If it
             asks for a longer one, the call raises the failure immediately. `None`: any.
-        each: the seconds for each try, or a `timedelta`. Then a coroutine function is cancelled,
-            and the try fails with `DeadlineExceeded`. A plain function can ask `time_limit()`; if
-            it answers late, its answer counts.
+        each: the seconds for each try, or a `timedelta`. Then a coroutine function is cancelled:
+            the try fails with `DeadlineExceeded`; a plain function can ask `time_limit()`.
         through: the gate that each try goes through, such as a `Limiter`, or several, outermost
             first; they can be shared.
 
