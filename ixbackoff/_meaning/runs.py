@@ -240,7 +240,7 @@ class ProgramRun(Run):
             isinstance(failure, Exception)
             and failure is not self.not_waited
             and self.expired is None
-            and not isinstance(failure, Misuse)
+            and not isinstance(failure, (Misuse, Stopped))
         )
 
     def expire(self, expired: Expired) -> None:

@@ -17,7 +17,7 @@ from .._limits.nesting import check_begun
 from .._limits.observers import current_observer, with_events
 from .._limits.stopping import checked_stop, stoppable
 from .._words.commands import Command, Handlers, Misuse, Stream
-from .._words.failures import Crowded, Predicate
+from .._words.failures import Crowded, Predicate, Stopped
 from .._words.rungs import ENDLESS
 from .._words.verdicts import chooses
 from .._words.vocabulary import (
@@ -237,9 +237,9 @@ def in_attempt(attempt: Chain, inside: InAttempt) -> Task:
                 try:
                     asked: Any
                     if failure is not None:
-                        if kind is not OrElseStep or not isinstance(failure, Exception):
+                        if kind is not OrElseStep or isinstance(failure, (Misuse, Stopped)):
                             continue
-                        if isinstance(failure, Misuse) or not chooses(step.chosen, failure):
+                        if not (isinstance(failure, Exception) and chooses(step.chosen, failure)):
                             continue
                         asked = step.effect
                     elif kind is DoStep:

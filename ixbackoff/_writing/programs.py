@@ -403,7 +403,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
                 handler; or another program with waits is running around this one.
             ValueError: `within` is neither a finite number nor a `timedelta`.
             DeadlineExceeded: the time of the run was over.
-            Stopped: `stop` was set before the first command, or in a wait that follows no failure.
+            Stopped: `stop` was set before the first command, in a `.wait()`, or in line at a gate.
             Exception: the last failure itself, with a note of its tries and waits.
         """
         try:
