@@ -63,7 +63,7 @@ S = TypeVar("S", bound=Nat, default=Nat)
 
 @final
 class Backoff(Generic[I]):
-    """A decision which failures to retry, how often, and after what waits; made by `backoff`.
+    """A decision on which failures to retry, how often and after what waits; made by `backoff`.
 
     A `Backoff` is immutable: any number of functions, threads and tasks can share one. A call of a
     function does the same as the program `at(rung).retry(call(function, ...))`.
