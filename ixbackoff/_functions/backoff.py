@@ -63,7 +63,7 @@ S = TypeVar("S", bound=Nat, default=Nat)
 
 @final
 class Backoff(Generic[I]):
-    """A decision which failures to retry, how often, and after what waits; made by `backoff`.
+    """A decision on which failures to retry, how often and after what waits; made by `backoff`.
 
     A `Backoff` is immutable: any number of functions, threads and tasks can share one. A call of a
     function does the same as the program `at(rung).retry(call(function, ...))`.
@@ -159,6 +159,9 @@ class Backoff(Generic[I]):
         N1        1           2 s  failed
         N0        1             -
         at most 3 tries, 2 waits, 3 s
+
+        Raises:
+            TypeError: `function` is a coroutine or generator function, or not a function.
         """
         checked_function(function)
         if is_coroutine_function(function):
@@ -366,8 +369,8 @@ def backoff(
     Args:
         rung: the greatest number of waits: `N3` for four tries, `FOREVER` for no end, with a
             schedule whose waits do not stay at 0.
-        on: the failures to retry: an exception class, a tuple of classes, or a predicate. If it
-            returns seconds or a `timedelta`, the failure is retried after at least that long.
+        on: the failures to retry: an exception class, a predicate, or a list or tuple of these. If
+            a predicate returns seconds or a `timedelta`, the wait takes at least that long.
         until: a predicate of the answer; while it is false, the answer counts as `NotReady`.
         schedule: the seconds of the waits.
         within: the seconds for a whole call, with all tries and waits, or a `timedelta`. With 0 or
@@ -381,16 +384,15 @@ def backoff(
         name: the name in the log and in events; by default that of the function.
         longest: the longest wait that a service may ask for, in seconds or as a `timedelta`. If it
             asks for a longer one, the call raises the failure immediately. `None`: any.
-        each: the seconds for each try, or a `timedelta`. At that time a coroutine function is
-            cancelled; a plain function can ask `time_limit()`. The try fails with
-            `DeadlineExceeded`.
+        each: the seconds for each try, or a `timedelta`. Then a coroutine function is cancelled:
+            the try fails with `DeadlineExceeded`; a plain function can ask `time_limit()`.
         through: the gate that each try goes through, such as a `Limiter`, or several, outermost
             first; they can be shared.
 
     Raises:
         TypeError: `rung` is not a rung, or another argument is not of its kind.
-        ValueError: a time is not a number of seconds or a `timedelta`; or the schedule draws no
-            random numbers and gives an unusable number of seconds.
+        ValueError: a time is neither a number of seconds nor a `timedelta`; or the schedule draws
+            no random numbers and gives an unusable number of seconds.
     """
     exactly: Any = rung
     limits = (schedule, within, budget, breaker, stop, longest, nested, through)

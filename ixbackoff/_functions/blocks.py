@@ -259,7 +259,7 @@ class Tries(BlockLoop):
 
 @final
 class TriesAsync(BlockLoop):
-    """Not an async generator: if abandoned, that would not be closed immediately."""
+    """Not an async generator: an abandoned one would not be closed immediately."""
 
     __slots__ = ()
 

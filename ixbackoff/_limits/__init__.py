@@ -1,1 +1,1 @@
-"""Limits on a stream of commands from outside: deadlines, budgets, breakers, stops, no nesting."""
+"""Limits on a stream of commands from outside: deadlines, budgets, breakers, gates, nesting."""

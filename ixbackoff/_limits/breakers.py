@@ -45,8 +45,8 @@ class CircuitBreaker:
     `run_async` and `backoff` take it as `breaker`; `do(effect).guarded(breaker)` is for programs
     that ask several services. A breaker is equal only to itself.
 
-    With `rate=0.5, of=20` in place of `failures`, half of the last 20 tries have to fail to open
-    it, all within `within` seconds: for a service with so many clients that some tries always fail.
+    With `rate=0.5, of=20` in place of `failures`, a failure opens it if half of the last 20 tries
+    failed and all 20 ended within `within` seconds: for so many clients that some always fail.
     The logger `ixbackoff` is called when it opens or closes, and so are observers.
 
     >>> from ixbackoff import N2, Call, NotReady, at, call
@@ -61,7 +61,7 @@ class CircuitBreaker:
     <CircuitBreaker: open, opens for 30 s after 2 failures within 10 s>
 
     - A try is a command at a rung, or an attempt with all of its commands. The commands of an
-      attempt are not tries: half an attempt may succeed while the service is down. The steps `Log`,
+      attempt are not tries: half an attempt may succeed while the service is down. As steps, `Log`,
       `Now`, `Pick` and `Throw` need no service, so the breaker never refuses them.
     - A failure counts if `on` chooses it. Any other failure, such as a 404, counts as an answer of
       the service: it does not open the breaker, and as the outcome of a probe it closes the
@@ -77,7 +77,7 @@ class CircuitBreaker:
       whose thread has died, loses its place after `open_for`.
     - What counts is when a failure occurs, not when its try began: while the breaker is closed it
       counts, and otherwise only the outcome of the probe matters.
-    - The time is that of the interpreter (`Now`), read after a failure, after each try if there is
+    - The clock is that of the interpreter (`Now`), read after a failure, after each try if there is
       a `rate`, and while the breaker is not closed. If it is set back, `open_for` starts again.
 
     Args:
@@ -91,8 +91,8 @@ class CircuitBreaker:
 
     Raises:
         ValueError: neither `failures` nor `rate` and `of` are given, or both; `failures` or `of` is
-            not a whole number from 1 to 10**6; or `within` or `open_for` is not 0.001 to 10**9
-            seconds.
+            not a whole number from 1 to 10**6; `rate` is not 10**-6 to 1; or `within` or `open_for`
+            is not 0.001 to 10**9 seconds.
         TypeError: `on` does not choose exceptions.
     """
 
@@ -191,7 +191,7 @@ class CircuitBreaker:
         return bool(self._chosen(failure))
 
     def fail(self, probe: int, now: float) -> None:
-        """Count a failed try; the probe opens the breaker again."""
+        """Count a failed try; a failed probe opens the breaker again."""
         if self._until is None:
             self._fail_while_closed(now)
             return
@@ -202,7 +202,7 @@ class CircuitBreaker:
         self._tell("open", "its probe failed")
 
     def counting(self, after: After, clock: Callable[[], float]) -> After:
-        """Return a function that counts a failure while this is closed, and then calls `after`."""
+        """Return `after`, but with each failure counted first while the breaker is closed."""
         chosen = self._chosen
         failures, within = (0, 0) if self.rated else (self._failures, self._within)
 

@@ -150,7 +150,7 @@ class RetryBudget:
 
 @final
 class Account:
-    """The account of one run with a budget; a closed one can serve another run if not `timed`."""
+    """The account of one run; once closed, it can serve another if the budget is not `timed`."""
 
     __slots__ = ("_lock", "_paid", "_rule", "counted")
 

@@ -33,7 +33,7 @@ class Limit:
     ending = False  # whether the part was interrupted, also by Ctrl-C and such, and is cleaning up
     foreign = False  # whether it is the remaining time of a request's caller
     where = ""  # the text for the message that names the command at the deadline
-    refused: float | None = None  # when the next command was refused, if no command was running
+    refused: float | None = None  # the time at which a command was refused because it was too late
     cause: Exception | None = None  # the failure of the running command, if one was running
 
     def __init__(self, now: float, seconds: float, whole: bool) -> None:
@@ -43,7 +43,7 @@ class Limit:
 
     @property
     def blames(self) -> bool:
-        """Whether its end says something about the service: a caller's haste does not."""
+        """Whether to blame the service: a command was running, and no caller set the deadline."""
         return self.refused is None and not self.foreign
 
     def expire(self, where: str = "", refused: float | None = None) -> Expired:
@@ -241,7 +241,7 @@ def clean_up(limits: Sequence[Limit], error: BaseException) -> None:
 
 
 def wait_in_time(wait: Any, limit: Limit) -> Stream:
-    """Issue a wait, if it leaves time for the next command; else raise its failure."""
+    """Issue a wait that ends in time; else raise the failure before it, or `DeadlineExceeded`."""
     if limit.over:
         raise limit.expire()
     limit.ending = False  # a program that waits has ended its cleanup

@@ -32,8 +32,8 @@ def running() -> tuple[ModuleType | None, ModuleType | None]:
 # cancellation also runs in a cancelled task, and has to be retried.
 #
 # The count of `Task.cancelling` tells the two apart if it was read before the call: programs,
-# blocks and durable commands do. It would make a call of a decorated function half as long again,
-# so a call reads the count at its first failure, and searches the context of the failure: the
+# blocks and durable commands read it there. That makes a call of a decorated function take half as
+# long again, so a call reads it at its first failure, and searches the context of the failure: the
 # cancellation was before the call if a frame on the stack has caught it.
 #
 # What remains: if a task has caught its cancellation and left the `except` without `uncancel()`, a

@@ -15,7 +15,7 @@ __tracebackhide__ = True
 
 
 class Gate(ABC):
-    """A decision when a try may begin, and what its outcome means for the next ones.
+    """A decision on when a try may begin, and on what its outcome means for the next tries.
 
     Derive from it for a rule that `Limiter` and `Throttle` do not have. A gate is a function of the
     time and of the outcomes that it hears: no thread or task waits in it or is woken by it. So one

@@ -82,7 +82,7 @@ class Hedge:
             return max(self._sorted[int(many * (1.0 - self._extra))], self._least)
 
     def begin(self) -> float | None:
-        """Count a request; return the seconds after which it is slow."""
+        """Count a request; return the seconds after which it is slow, `None` if not known yet."""
         with self._lock:
             self._tokens = min(self._tokens + self._extra, SAVED)
         return self.after
@@ -117,7 +117,7 @@ class Hedge:
             insort(self._sorted, now - began)
 
     def lose(self, threads: int) -> None:
-        """Count threads that were given up and still run; each of them holds a token."""
+        """Change the number of threads that were given up and still run; each holds a token."""
         with self._lock:
             self._lost += threads
 

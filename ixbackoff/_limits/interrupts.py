@@ -32,9 +32,9 @@ from typing import TypeVar
 # and an outer `finally`, and does nothing the second time: `assigned` below, and `Notifier.end`.
 #
 # What remains: a second Ctrl-C that cuts the outer `finally` short as well; the `Answered` of a
-# program's command, which is delivered in one `finally`; an observer in Python that Ctrl-C strikes
-# where it begins, which counts as called. Debuggers and tracers can raise anywhere: they may leave
-# a mark.
+# program's command, which is delivered in one `finally`. An observer written in Python counts as
+# called even if Ctrl-C strikes where it begins. Debuggers and tracers can raise anywhere: they may
+# leave a mark.
 
 T = TypeVar("T")
 

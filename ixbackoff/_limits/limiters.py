@@ -101,7 +101,8 @@ class Limiter(Gate):
         >>> Limiter.learning(line=20)
         <Limiter: learns its rate, 20 s in line at most>
         """
-        made = Limiter(most, line=line)
+        rate = most if most is None else between("most", most, LEAST, MOST, "tries per second")
+        made = Limiter(rate, line=line)
         made._own = made._learning = True
         made._most = inf if most is None else most
         return made

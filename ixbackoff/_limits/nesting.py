@@ -28,7 +28,7 @@ __tracebackhide__ = True
 #   copy.
 #
 # - A thread-local alone. Tasks of one event loop, and greenlets, share a thread without being
-#   inside each other, and a handler that hands work to another thread takes the run along.
+#   inside each other, and work that a handler hands to another thread is inside the run.
 #
 # - The stack alone. It ends at the boundary of a task or a thread, and to walk it on every call
 #   costs more than the call.
@@ -37,7 +37,7 @@ __tracebackhide__ = True
 # The end of a run empties the mark, so every copy learns of it, and no token is needed. A
 # thread-local notes the newest run of its thread. If the mark is empty and the thread-local says
 # that a run may be active, `mark_around` walks the stack and decides: it looks for the frame of a
-# function that `carries_mark`, and reads the local variable `mine` there.
+# function decorated with `carries_mark`, and reads the local variable `mine` there.
 #
 # What remains: a thread that a handler starts without a copy of its context is not inside.
 
@@ -74,10 +74,9 @@ class ThreadState:
 
 
 HERE = placed("HERE", _local())
-"""`HERE.state` is the state of this thread.
+"""`HERE.state` is the state of this thread, once `new_thread` has set it.
 
-A new thread has no state until `new_thread` sets it: a subclass of `_local` with an `__init__`
-would be slower.
+A subclass of `_local` with an `__init__` would be slower.
 """
 
 
@@ -99,7 +98,7 @@ CARRIERS: dict[int, CodeType] = {}
 
 
 def carries_mark(function: F) -> F:
-    """Decorate a function that runs programs, and keeps their mark in a local variable `mine`."""
+    """Decorate a function that runs a program and stores its mark in a local variable `mine`."""
     code: CodeType = function.__code__
     assert "mine" in code.co_varnames, f"{function.__qualname__} has no variable `mine`"
     CARRIERS[id(code)] = code
@@ -130,9 +129,9 @@ def may_be_inside() -> bool:
 
 
 def check_alone(inner: object, once: bool = False) -> object:
-    """Return the run around `inner`, which then gets a single try; `None` without an outer run.
+    """Return the run around `inner`, if `inner` may have a single try in it; `None` without a run.
 
-    Raise `Misuse` if neither has a setting that allows that, or if `once` is false.
+    Raise `Misuse` if `once` is false, or if neither `inner` nor the run has nested="once".
     """
     mark = RUNNING.get()
     if mark[0] is None:
@@ -173,7 +172,7 @@ def check_begun(program: object) -> None:
 
 
 REFUSED = placed("REFUSED", StateList[bool]())
-"""Not empty after the first rejection in this process; runs skip `check_not_refused` until then."""
+"""Not empty after the first rejection in this process; before, a run may skip the check below."""
 
 
 def refused(inner: object, mark: Mark, once: bool = False) -> Misuse:

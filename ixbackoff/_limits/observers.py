@@ -43,7 +43,7 @@ Its items are `None`, if another interpreter may answer the call, and the combin
 """
 
 LOOK = placed("LOOK", StateList[Observer | None]([None]))
-"""The first items of `SWAPPED`, once another interpreter may answer decorated functions."""
+"""The part of `SWAPPED` for another interpreter; never empty, for functions without a fast path."""
 
 clock = time.perf_counter
 
@@ -300,7 +300,7 @@ def issued(command: Command[Any], run: Run, notifier: Notifier) -> Stream:
 
 
 def events_of_parts() -> Callable[[Stream], Stream]:
-    """Return a transformer of the effects of an `all_of`: it adds events if the run is observed."""
+    """Return a transformer of concurrent effects: it adds events if their run is observed."""
     watching = WATCHING.get()
     if watching is None:
         return lambda stream: stream

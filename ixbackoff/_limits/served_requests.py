@@ -55,7 +55,7 @@ class ServedRequest:
         return once and number is not None
 
     def hear(self, failure: object, again: bool = False) -> None:
-        """Take the failure of a run, which tried `again` or not."""
+        """Take the failure of a run; `again`: whether the run has tried again."""
         self.in_vain = self.in_vain or again
         with suppress(Exception):  # its attributes can be anything
             answer = getattr(failure, "response", None)

@@ -1,4 +1,4 @@
-"""Adaptive throttles: they do not ask what a service would not answer."""
+"""Adaptive throttles: they refuse tries that the service would probably not answer."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class Throttle(Gate):
     (4, <Throttle: refuses 95% of the tries>)
 
     Args:
-        over: the tries for each answer. With less, a service under overload does more useful work,
-            but it takes longer until the throttle notices that the service has recovered.
+        over: the tries for each answer. A lower number lets an overloaded service do more useful
+            work, but the throttle takes longer to notice that the service has recovered.
         ttl: the seconds for which a try counts, or a `timedelta`.
-        most: the greatest share that it refuses.
+        most: the greatest share of the tries that it refuses.
 
     Raises:
         ValueError: a number is out of bounds: `over` is 1.5 to 1000, `ttl` is 1 to 3600, and `most`

@@ -239,7 +239,7 @@ class _Planner:
         self.longest: list[float] = []  # by k: the seconds of a wait, never less than before
         self.well: Ways = {(self.top, True): Worst()}
         self.failed: Ways = {}
-        self.ended: Ways = {}  # by a misuse
+        self.ended: Ways = {}  # the ways of runs that a misuse ends
         self.tries: dict[int, int | None] = {}
         self.takes: dict[int, float] = {}
         self.begins: dict[int, float] = {}

@@ -48,7 +48,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
     """Answer `stream` from `log` while entries last, then from outside; add new answers to `log`.
 
     When `stream` fails, remove the entry of the failed command and all later ones from `log`, so
-    that the next replay issues them again.
+    that the next replay issues them again. `ons`: the `on`s in force, if the run is durable.
     """
     position = 0
     now: Any = None
@@ -72,7 +72,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
             elif isinstance(command, Passage | Refused) or stands(command):
                 answer = failure = None  # of a gate; not in `log` either: a replayed try passes it
                 try:
-                    if stands(command) or ons is not None:  # `ons`: a durable run answers these
+                    if stands(command) or ons is not None:  # with `ons`, a durable run answers
                         answer = None if position < len(log) else (yield command)
                     elif isinstance(command, Refused):
                         failure = command.refusal
@@ -89,9 +89,9 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                     attach(failure, raised._replace(ons=ons[::-1]))  # `ons` may be new objects
                 if not _same(before, command):
                     failure = Diverged(
-                        f"Resumed at another command: it issued {command!r} where it had issued "
-                        f"{before!r}; ask for time, chance and outside state by commands, or use "
-                        "retry."
+                        f"Resumed at another command: the attempt issued {command!r} where it had "
+                        f"issued {before!r}; ask for time, chance and outside state by commands, "
+                        "or use retry."
                     )
                     log = []  # the commands of its cleanup are issued
             else:

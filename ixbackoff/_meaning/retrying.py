@@ -25,7 +25,7 @@ Kinds: TypeAlias = type[object] | tuple[type[Exception], ...]
 """A second argument of `isinstance`, which is faster with a class than with a tuple of one."""
 
 ONE_TRY: list[object] = []
-"""Not empty while a test reduces every ladder of the process to a single try."""
+"""The switches that reduce every ladder of the process to a single try."""
 
 
 def descents(

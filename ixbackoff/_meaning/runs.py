@@ -31,8 +31,8 @@ __tracebackhide__ = True
 class InAttempt:
     """The state of an attempt inside a run. It has no rung, so nothing waits or descends in it.
 
-    `passed` has the circuit breakers and gates that the current try has passed through. The others
-    are as in `ProgramRun`, but `guards` is always `None`: they belong to the run.
+    `passed` has the circuit breakers and gates that the current try has passed through. The other
+    attributes are as in `ProgramRun`, but `guards` is always `None`: only a run has guards.
     """
 
     __slots__ = ("limits", "ons", "passed", "tries")
@@ -80,14 +80,14 @@ class ProgramRun(Run):
     expired: Expired | None = None  # the timeout that ended the run
     retries = 0  # the number of waits after a failure
     retrying = False  # whether it is in a retry step, which repeats the current effect
-    longest: float | timedelta | None = None  # that a service may ask for; `None`: the program's
-    mark: Mark | None = None  # of the run in its context; it also holds `retries`
+    longest: float | timedelta | None = None  # wait that a service asks for; `None`: the program's
+    mark: Mark | None = None  # the mark of the run in its context; it also holds `retries`
     logger: Logger | None = None  # for waits that really take time
     # ons: the `on`s in force, innermost last; `None` if there is no journal for them
     ons: list[Predicate] | None = None
     # kept: the answers that the next try of the current retry step reuses, for a journal
     kept: Sequence[object] | None = None
-    # retries_begin: called when a retry step begins, if there is a journal, which may skip waits
+    # retries_begin: called when a retry step begins, for a journal with a checkpoint in that step
     retries_begin: Callable[[], None] | None = None
     _inside: InAttempt | None = None
 
@@ -240,7 +240,7 @@ class ProgramRun(Run):
             isinstance(failure, Exception)
             and failure is not self.not_waited
             and self.expired is None
-            and not isinstance(failure, Misuse)
+            and not isinstance(failure, (Misuse, Stopped))
         )
 
     def expire(self, expired: Expired) -> None:

@@ -17,7 +17,7 @@ from .._limits.nesting import check_begun
 from .._limits.observers import current_observer, with_events
 from .._limits.stopping import checked_stop, stoppable
 from .._words.commands import Command, Handlers, Misuse, Stream
-from .._words.failures import Crowded, Predicate
+from .._words.failures import Crowded, Predicate, Stopped
 from .._words.rungs import ENDLESS
 from .._words.verdicts import chooses
 from .._words.vocabulary import (
@@ -220,7 +220,7 @@ def attempted(attempt: Chain, inside: InAttempt) -> Task:
 
 
 def in_attempt(attempt: Chain, inside: InAttempt) -> Task:
-    """Run the steps of an attempt; an attempt that is its last step goes on in the same task."""
+    """Run the steps of an attempt; an attempt that is its last step continues in the same task."""
     value: Any = None
     failure: BaseException | None = None
     ons = inside.ons
@@ -237,9 +237,9 @@ def in_attempt(attempt: Chain, inside: InAttempt) -> Task:
                 try:
                     asked: Any
                     if failure is not None:
-                        if kind is not OrElseStep or not isinstance(failure, Exception):
+                        if kind is not OrElseStep or isinstance(failure, (Misuse, Stopped)):
                             continue
-                        if isinstance(failure, Misuse) or not chooses(step.chosen, failure):
+                        if not (isinstance(failure, Exception) and chooses(step.chosen, failure)):
                             continue
                         asked = step.effect
                     elif kind is DoStep:
@@ -429,7 +429,7 @@ def waited(
     wait: Delay | None = None
     try:
         wait = run.begin_wait(rung, run.top - rung, run.descent(rung), failure, chosen)
-        if wait is None:  # asked for too long, or a test reduces every ladder to one try
+        if wait is None:  # asked for too long, or `ONE_TRY` reduces every ladder to one try
             run.not_waited = failure
         else:
             try:
@@ -594,7 +594,7 @@ def guards_of(how: Defaults) -> tuple[Guard, ...] | None:
 def through(effect: Any, gate: Gate, inside: InAttempt) -> Task:
     """Stand in line at `gate`, perform `effect`, and report the outcome to the gate, once."""
     if gate in inside.passed:
-        raise Misuse("A try goes through one gate twice, so it would count twice: let it go once.")
+        raise Misuse("A try goes through one gate twice, so it would count twice: give it once.")
     replays = inside.ons is not None
     now = came = yield PASSAGE if replays else CLOCK
     if now is None:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 Function: TypeAlias = Callable[..., Any]
 
-
 Guard: TypeAlias = CircuitBreaker | Gate | Reserve
 
 

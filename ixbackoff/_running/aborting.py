@@ -32,7 +32,6 @@ class Abort:
 
 ABORT: ContextVar[Abort | None] = ContextVar("ixbackoff_abort", default=None)
 
-
 COPY: ContextVar[str] = ContextVar("ixbackoff_copy", default="")
 """The suffix in the names of a handler's files if its effect is a copy in a hedge; else empty."""
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from logging import Logger
 
 LONGEST = 2_000  # characters of a failure
-MOST_TOLD = 1000
-TOLD: set[str] = set()
+MOST_LOGGED = 1000
+INNER_LOGGED: set[str] = set()
 """The names of runs whose inner retries, those of other libraries, have been logged."""
 
 DEBUG, WARNING = 10, 30  # logging.WARNING; logging itself costs 16 ms to import
@@ -70,14 +70,14 @@ def log_wait(
     which = f"{number} at FOREVER" if of is None else f"{number} of {of}"
     text = "%s: try %s failed (%s); waiting %g s"
     to.log(WARNING, text, name, which, described(failure), seconds, extra=extra)
-    if name not in TOLD and (loops := inner(failure)):
+    if name not in INNER_LOGGED and (loops := inner(failure)):
         log_inner(name, loops, to)
 
 
 def log_inner(name: str, loops: list[Inner], logger: Logger) -> None:
     """Log the retries of other libraries inside of a try, once for each name of a run."""
-    if len(TOLD) < MOST_TOLD:  # a program may make names as it runs
-        TOLD.add(name)
+    if len(INNER_LOGGED) < MOST_LOGGED:  # a program may make names as it runs
+        INNER_LOGGED.add(name)
     tries = " and ".join(f"{one.library} tries {one.tries} times" for one in loops)
     remedies = " and ".join(one.remedy for one in loops)
     text = "%s: each try is up to %d requests, because %s inside it (turn it off with %s)"

@@ -144,7 +144,7 @@ def awaits_other(failure: BaseException) -> bool:
 
 
 class Branch(Notifier):
-    """A concurrent effect in a thread, with its events; of a hedge only until it is given up."""
+    """A concurrent effect in a thread; it delivers events, in a hedge until it is given up."""
 
     def __init__(self, stream: Stream) -> None:
         self.abort, self._failures = Abort(), list[BaseException]()
@@ -185,7 +185,7 @@ class InThreads:
 
     Once `Rules.over` is true, or on Ctrl-C, those that still run are aborted at their next command,
     or sooner if their handler has registered a callback (`ABORT`). `run` waits for the threads of
-    an `all_of`, but not for the loser of a hedge, which holds one of its tokens until it has ended.
+    an `all_of`, but not for the loser of a hedge, which holds a token of the hedge until it ends.
     """
 
     def __init__(self, command: Together, answer: Answer) -> None:

@@ -162,7 +162,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         8.0
 
         Raises:
-            ValueError: `seconds` is not a finite number or a `timedelta`.
+            ValueError: `seconds` is neither a finite number nor a `timedelta`.
         """
         checked = checked_seconds("limit", seconds)
         if checked is None:
@@ -196,7 +196,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
     def through(self, gate: Gate | Reserve) -> Attempt[Any, A_co]:
         """Let each try go through a gate, such as a `Limiter`, and stand in line there.
 
-        With a `Reserve` all processes share the turns, and its handler decides where these are.
+        With a `Reserve` all processes share the turns, which its handler stores.
 
         What is written last is outermost. So `.limit(5).through(gate)` limits the try without its
         time in line, and `.through(gate).limit(5)` limits both together.
@@ -227,7 +227,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         """Issue a second copy of a try that is slow, and take the first answer.
 
         Each command has to be `Repeatable`. The loser is cancelled and awaited in `run_async`; in
-        `run` each has a thread, and the loser is aborted. A durable run makes no copy.
+        `run` each copy has a thread, and the loser is aborted. A durable run makes no second copy.
 
         >>> from ixbackoff import N0, Hedge, at, do, read
         >>> from ixbackoff.live import live

@@ -383,8 +383,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         Args:
             within: the seconds of the whole run, or a `timedelta`. If a wait would leave no time
                 for another try, the program gives up immediately, with the last failure. Handlers
-                read the remaining seconds by `time_limit()`; a command that runs at the deadline
-                is cancelled. With 0 or less no command is issued.
+                read the remaining seconds by `time_limit()`; at the deadline, `run_async`
+                cancels the one that it awaits. With 0 or less no command is issued.
             budget: the budget that pays for further tries; when it is empty, the program gives up
                 immediately.
             breaker: the circuit breaker that every try of the program goes through; while it is
@@ -401,9 +401,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         Raises:
             Misuse: the program is open, that is, it does not end at `N0`; or a command has no
                 handler; or another program with waits is running around this one.
-            ValueError: `within` is not a finite number or a `timedelta`.
+            ValueError: `within` is neither a finite number nor a `timedelta`.
             DeadlineExceeded: the time of the run was over.
-            Stopped: `stop` was set before the first command, or in a wait that follows no failure.
+            Stopped: `stop` was set before the first command, in a `.wait()`, or in line at a gate.
             Exception: the last failure itself, with a note of its tries and waits.
         """
         try:

@@ -73,9 +73,10 @@ def first_of(
         effects: commands and attempts, at least one.
         start: the index to begin at, instead of a random one.
         on: the failures after which the next effect is tried. If all effects fail, the failure is
-            that of the last one.
+            that of the last one tried.
 
     Raises:
+        Misuse: an effect is not a command or an attempt.
         ValueError: there are no effects, or `start` is not the index of one.
     """
     choices = checked_effects("first_of", effects)

@@ -167,9 +167,9 @@ def told(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
 
     handler = Handler()
     default_logger().addHandler(handler)
-    logs.TOLD.clear()
+    logs.INNER_LOGGED.clear()
     yield sentences
-    logs.TOLD.clear()
+    logs.INNER_LOGGED.clear()
     default_logger().removeHandler(handler)
 
 

@@ -186,6 +186,25 @@ class TestStandingInLine:
             at(N2).retry(ASK).run(handlers, through=limiter, stop=stop)
         assert reasons == ["stopped"]
 
+    @pytest.mark.parametrize(
+        "recovering",
+        [
+            lambda asked: at(N0).do(asked).or_else(ASK, on=Exception),
+            lambda asked: at(N0).do(asked).or_bind(lambda _: at(N0).do(ASK), on=Exception),
+            lambda asked: at(N0).do(asked.or_else(ASK, on=Exception)),
+            lambda asked: at(N2).retry(asked, on=Exception),
+        ],
+        ids=["or_else", "or_bind", "or_else of an attempt", "retry"],
+    )
+    def test_no_step_recovers_from_a_stop(self, recovering: Callable[[Any], Any]) -> None:
+        stop, limiter = Signal(), Limiter(0.01, line=1000)
+        limiter.enter(0.0, 0.0, 1e9)
+        world = Virtual(Ask.handled_by(always(1)))
+        handlers = world.interpreter | Delay.handled_by(lambda _: stop.set())
+        with pytest.raises(Stopped):
+            recovering(do(ASK).through(limiter)).run(handlers, stop=stop)
+        assert ASK not in world.commands
+
     def test_observers_see_it_on_rung_0(self) -> None:
         seen: list[tuple[float, int]] = []
         limiter, world = Limiter(1, line=10), Virtual(Ask.handled_by(always(1)))

@@ -323,6 +323,11 @@ class TestArguments:
         with pytest.raises(ValueError, match=f"{next(iter(wrong))}="):
             Limiter(**given)
 
+    @pytest.mark.parametrize("most", [0, -1, FOREVER])
+    def test_the_error_names_the_argument_of_learning(self, most: float) -> None:
+        with pytest.raises(ValueError, match=f"^most={most}: give a number of tries per second"):
+            Limiter.learning(line=20, most=most)
+
     def test_it_shows_its_rate(self) -> None:
         assert repr(Limiter(10, per=timedelta(minutes=1), line=5)) == (
             "<Limiter: 0.166667 tries per second, 5 s in line at most>"
