@@ -10,7 +10,7 @@
   locked leaves the transaction open (see "Result and Error Codes" in SQLite's documentation).
 - FTP: after a reply of 400 to 499, the action did not take place (RFC 959, section 4.2.1).
 - SMTP: a client treats a lost connection as a reply of 451 (RFC 5321, section 3.8). The reply to
-  `QUIT` arrives after the work of a `with` block, so its failure does not repeat the work.
+  `QUIT` arrives after the work of a `with` block, so a failed `QUIT` does not repeat the work.
 
 All other failures are judged by their shape.
 """
