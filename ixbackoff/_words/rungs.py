@@ -177,7 +177,7 @@ def reflect(rung: Rung[R_rung]) -> int:
         number += 1
         if number > DEEPEST:
             raise TypeError(
-                f"N{DEEPEST} is the highest rung: a ladder cannot wait more than {DEEPEST} times."
+                f"N{DEEPEST} is the highest rung: for more than {DEEPEST} waits, use FOREVER."
             )
         inner = arguments[0]
     return number
