@@ -41,7 +41,7 @@ def open_streams() -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
 
 
-def print_anything() -> None:
+def escape_unencodable() -> None:
     """Make the standard output escape characters that its encoding lacks, instead of failing."""
     output: Any = sys.stdout
     if getattr(output, "errors", "") == "strict" and hasattr(output, "reconfigure"):
