@@ -170,7 +170,7 @@ def with_status(status: int) -> Judge:
     return lambda failure: answered(failure, status, None, shapes.requests_of(failure))
 
 
-def after_retries(failure: Any) -> Verdict:
+def by_plain_timeout(failure: Any) -> Verdict:
     if through(failure, "databricks.sdk.retries"):
         return permanent(failure, " after the retries of databricks, which take minutes")
     return Verdict(True)
@@ -193,7 +193,7 @@ TABLES: Mapping[str, Mapping[str, Judge]] = {
     "asyncpg": dict.fromkeys(
         ("PostgresError", "InterfaceError", "InternalClientError"), by_asyncpg_sqlstate
     ),
-    "builtins": {"TimeoutError": after_retries},
+    "builtins": {"TimeoutError": by_plain_timeout},
     "cimpl": {"KafkaException": by_kafka_error},  # of confluent_kafka
     "clickhouse_connect": {"Error": by_clickhouse_text},
     "ftplib": {"error_temp": always_transient, "Error": by_ftp_reply},
