@@ -180,8 +180,7 @@ class Command(AnyCommand, Value, Generic[R]):
         <Interpreter of Delay, Call>
 
         Raises:
-            Misuse: `interpreter` is not an interpreter or has no handler of this kind; or handlers
-                do not answer this kind.
+            Misuse: `interpreter` is not an interpreter, or has no handler of this kind.
         """
         cls._check_handled()
         if not isinstance(interpreter, Interpreter | AsyncInterpreter):

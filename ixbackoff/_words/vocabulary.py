@@ -336,7 +336,7 @@ Standard: TypeAlias = Download | Upload | Delay | Log | Throw
 """The row of a program that issues standard commands only."""
 
 WITHOUT_SERVICE = (Log, Now, Pick, Throw)
-"""Commands that need no service: as steps, they pass open breakers; plans count no time for them."""
+"""Commands that need no service: as steps, they pass open breakers, and take no time in plans."""
 
 MARKS = frozenset("@?#")
 """The characters that may separate secrets from the rest of a URL."""

@@ -1,9 +1,9 @@
 """Failures of drivers that report numbers or classes of their own: one table for all of them.
 
 - MySQL: a lost connection rolls back its transaction, unless it was lost in a COMMIT.
-- asyncpg commits each statement outside of `connection.transaction()` by itself. A connection that
-  is lost there, or in a COMMIT, is a `ConnectionDoesNotExistError`, and the statement may have been
-  carried out. One that is lost inside a transaction is an `InterfaceError`.
+- asyncpg commits each statement outside of `connection.transaction()` by itself. If the connection
+  is lost there, or in a COMMIT, it raises `ConnectionDoesNotExistError`, and the statement may have
+  been carried out. If the connection is lost inside a transaction, it raises `InterfaceError`.
 - redis-py itself retries every command after its `ConnectionError` and `TimeoutError`, even if the
   command had been sent. Wrong passwords, which are `ConnectionError`s there, are permanent here.
 - SQLite's extended codes have the primary one in the last byte. A COMMIT that finds the database
