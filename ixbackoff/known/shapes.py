@@ -70,7 +70,8 @@ def by_cause(failure: Exception) -> Verdict:
 
 def cause_of(failure: Any) -> BaseException | None:
     """Return the cause of a failure, or its context if it was caught within the same try."""
-    cause: Any = failure.__cause__ or quietly(failure, "inner_exception")  # of azure-core
+    # `inner_exception` is an attribute of azure-core.
+    cause: BaseException | None = failure.__cause__ or quietly(failure, "inner_exception")
     context = failure.__context__
     if cause is not None or context is None or failure.__suppress_context__:
         return cause
