@@ -12,7 +12,6 @@ from .last_answer import MARK, Resending, is_short, limited
 
 __tracebackhide__ = True
 
-
 if TYPE_CHECKING:
     from httpx import AsyncBaseTransport, BaseTransport
     from httpx2 import AsyncBaseTransport as AsyncBaseTransport2
