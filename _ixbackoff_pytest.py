@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Run a test with the waits that it may have; fail it if it waits, or leaves answers unused."""
+    """Run a test under its policy for waits; fail it after a forbidden wait, or if `check` does."""
     policy = "allow" if item.get_closest_marker(MARK) else item.config.getini(OPTION)
     if policy == "allow":
         result = yield
@@ -55,7 +55,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def check(worlds: Worlds) -> None:
-    """Fail the test if scripted answers are left."""
+    """Fail the test if scripted answers are left, or if a command had none."""
     from ixbackoff.testing import Unscripted
 
     said = None
@@ -101,8 +101,8 @@ def no_waits() -> Iterator[NoWaits]:
 def virtual(request: pytest.FixtureRequest) -> Iterator[Worlds]:
     """Make worlds with scripted answers, `virtual(Kind.handled_by(answers(...)))`.
 
-    Each answers decorated functions as well until the end of the test. The test fails if answers
-    are left, and the report of a failed test shows the performed commands.
+    The newest world also answers decorated functions, until the end of the test. The test fails if
+    answers are left, and the report of a failed test shows the performed commands.
     """
     from ixbackoff.testing import Worlds
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from importlib import import_module
 
 from . import __version__
-from ._argument_parser import FAILED, INTERRUPTED, WRONG, open_streams, print_anything
+from ._argument_parser import FAILED, INTERRUPTED, WRONG, escape_unencodable, open_streams
 from ._door.subcommands import SUBCOMMANDS, Subcommand
 from ._words.extras import INSTALL
 from ._words.texts import printable
@@ -33,7 +33,7 @@ def usage() -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command that the arguments name; return its exit status."""
     open_streams()
-    print_anything()
+    escape_unencodable()
     try:
         status = dispatched(sys.argv[1:] if arguments is None else arguments)
         print(end="", flush=True)

@@ -31,7 +31,7 @@ UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def open_streams() -> None:
-    """Open the null device for each standard stream that is closed.
+    """Open the null device in place of a closed standard output or standard error.
 
     Python sets `sys.stdout` or `sys.stderr` to `None` after `>&-` or `2>&-`, and in pythonw. For a
     shell command that `run` starts, the stream stays closed.
@@ -41,7 +41,7 @@ def open_streams() -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
 
 
-def print_anything() -> None:
+def escape_unencodable() -> None:
     """Make the standard output escape characters that its encoding lacks, instead of failing."""
     output: Any = sys.stdout
     if getattr(output, "errors", "") == "strict" and hasattr(output, "reconfigure"):
@@ -51,7 +51,7 @@ def print_anything() -> None:
 class Parser(ArgumentParser):
     """A parser that reports an error in one line."""
 
-    hands_over: ClassVar[bool] = False  # whether `--help` raises `HelpRequested` with the parser
+    hands_over: ClassVar[bool] = False  # whether `--help` raises `HelpRequested`
 
     def error(self, message: str) -> Never:
         self.exit(WRONG, f"{printable(message)}; --help tells more.\n")
@@ -63,7 +63,7 @@ class Parser(ArgumentParser):
 
 
 class HelpRequested(Exception):
-    """The parser of a command, its only argument, for `ixbackoff completion`."""
+    """A request for help, raised to `parser_of`, with the parser as its argument."""
 
 
 def parser_of(main: Callable[[list[str]], int], words: Sequence[str] = ()) -> Parser:
@@ -141,7 +141,7 @@ def bounded(parse: Callable[[str], N], least: float, most: float, what: str) -> 
 
 
 def timing(text: str, kind: type[Any] = Timing) -> Any:
-    """Import a schedule, or make one with equal waits of the given seconds.
+    """Import a schedule, or make one with equal waits of a given length.
 
     >>> timing("0.1s")
     Constant(every=0.1)

@@ -37,9 +37,9 @@ def asgi(app: App, *, inner: Inner = "nested", proxies: bool = False, say: bool 
 
     Args:
         app: the application; its web sockets are left alone: a session is not one try.
-        inner: the decorated functions that are tried once while the caller may repeat its request:
-            "nested": those with `nested="once"`; "once": all; "last": all, but not in its last try.
-        proxies: whether to read and write headers of Envoy. Without a sidecar anybody sends them.
+        inner: the decorated functions to try once while a caller may repeat its request: "nested":
+            those with `nested="once"`; "once": all; "last": all, but not in the caller's last try.
+        proxies: whether to read and write Envoy's headers. Without a sidecar anybody can send them.
         say: whether an answer with 429 or 5xx says `x-should-retry: false` after retries in vain.
 
     Raises:
@@ -135,8 +135,8 @@ class Body:
 def grpc_server(*, inner: Inner = "nested", say: bool = True) -> Any:
     """Make an interceptor for servers of `grpc` and of `grpc.aio`, which does what `asgi` does.
 
-    It is for calls with one request and one answer, whose deadline is the time of the caller. After
-    retries in vain, the metadata of a call say `grpc-retry-pushback-ms: -1`: heeded if it failed.
+    It is for calls with one request and one answer, whose deadline is the time of the caller. A
+    call that fails after retries in vain has the metadata `grpc-retry-pushback-ms: -1`.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> import grpc
@@ -153,7 +153,7 @@ def grpc_server(*, inner: Inner = "nested", say: bool = True) -> Any:
     @contextmanager
     def inside(details: Any, context: Any) -> Generator[Callable[[], None]]:
         said, left = said_by(details.invocation_metadata or ()), context.time_remaining()
-        if left is not None and left < MOST:  # a sync one without a deadline has 9e18
+        if left is not None and left < MOST:  # without a deadline, a sync context returns 9e18
             said = said.within(left)
         request = begin(details.method, said)
 
@@ -213,9 +213,9 @@ class Aborting:
 
 @contextmanager
 def apart() -> Generator[None]:
-    """Begin work in this block that is not part of the request: it has all tries, and its own time.
+    """Run this block outside of the request: runs in it have all their tries, and their own time.
 
-    It is for tasks that continue after the answer, and for what other requests share.
+    It is for tasks that continue after the answer, and for work that other requests share.
 
     >>> from ixbackoff.middleware import apart
     >>> with apart():

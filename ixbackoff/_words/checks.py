@@ -30,7 +30,7 @@ def finite(number: object) -> float:
 
 
 def in_seconds(length: float | timedelta | None) -> float | None:
-    """Return a length of time in seconds, or nan if it is not a number, a timedelta or `None`."""
+    """Return a length of time in seconds, `None` for `None`; nan if it is no length of time."""
     if length is None or isinstance(length, int | float):
         return length
     datetime = sys.modules.get("datetime")  # a caller with a timedelta has imported it

@@ -74,8 +74,8 @@ class Command(AnyCommand, Value, Generic[R]):
     """One effect as data; `R` is the type of its answer.
 
     A subclass is a frozen dataclass or a class with `__slots__`; it is compared and printed by its
-    fields. It does nothing by itself: a handler in an interpreter answers it. It cannot override
-    `handled_by`, `awaited_by` or `handled_as_in`, so a handler always returns the type `R`.
+    fields. A command does nothing by itself: a handler in an interpreter answers it. A subclass
+    cannot override `handled_by`, `awaited_by` or `handled_as_in`, so each handler returns an `R`.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -153,6 +153,7 @@ class Command(AnyCommand, Value, Generic[R]):
 
         Raises:
             TypeError: `handler` is not callable.
+            Misuse: handlers do not answer this kind.
         """
         cls._check_handled()
         if not callable(handler):
@@ -179,7 +180,7 @@ class Command(AnyCommand, Value, Generic[R]):
         <Interpreter of Delay, Call>
 
         Raises:
-            Misuse: `interpreter` is not one, or has no handler for it.
+            Misuse: `interpreter` is not an interpreter, or has no handler of this kind.
         """
         cls._check_handled()
         if not isinstance(interpreter, Interpreter | AsyncInterpreter):
@@ -200,9 +201,9 @@ class Command(AnyCommand, Value, Generic[R]):
 class Repeatable(Command[R]):
     """A command that does no harm if it is issued twice, however late a copy is carried out.
 
-    Derive from it a command that only reads, or that its service carries out once however often it
-    is asked (an `Idempotency-Key` that was chosen before). A PUT is not enough: a copy that was
-    given up may be carried out when the program has gone on, and replace a newer value.
+    Derive from it a command that only reads, or that its service carries out once even if asked
+    twice (an `Idempotency-Key` that was chosen before). A PUT is not enough: an abandoned copy may
+    be carried out much later, and replace a newer value.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -268,7 +269,7 @@ class Interpreter(Table, Generic[E_contra]):
         return joined(Interpreter, self, other)
 
     def around(self, wrapper: Wrapper) -> Interpreter[E_contra]:
-        """Answer each command by `wrapper(command, handler)`: for traces, metrics and such.
+        """Make an interpreter that answers by `wrapper(command, handler)`: for traces and metrics.
 
         >>> from collections.abc import Callable
         >>> from typing import TypeVar
@@ -318,7 +319,7 @@ class AsyncInterpreter(Table, Generic[E_contra]):
         return joined(AsyncInterpreter, other, self)
 
     def around(self, wrapper: AwaitedWrapper) -> AsyncInterpreter[E_contra]:
-        """Answer each command by `await wrapper(command, handler)`.
+        """Make an interpreter that answers by `await wrapper(command, handler)`.
 
         The wrapper can always await its `handler`, even a plain one.
         """
@@ -360,7 +361,7 @@ def check_apart(kind: type, handlers: Handlers) -> None:
 
 
 def join_tables(left: Handlers, right: Handlers) -> Handlers:
-    """Join two tables; the handlers of `right` replace those of the same kind in `left`."""
+    """Join two tables; kinds in `right` and their subclasses lose their handlers in `left`."""
     return without(left, *right) | right
 
 
@@ -369,7 +370,7 @@ def without(handlers: Handlers, *kinds: type) -> Handlers:
 
 
 def inherited(handlers: Handlers, kind: type) -> Any:
-    """Return the handler of the nearest base class of `kind`."""
+    """Return the handler of `kind` or of its nearest base class; raise Misuse if there is none."""
     for base in kind.__mro__:
         if base in handlers:
             return handlers[base]

@@ -130,6 +130,9 @@ class Crowded(Transient):
     Args:
         retry_after: the seconds until the gate would let a try through, or `None` if unknown.
         why: the reason, for the message.
+
+    Raises:
+        ValueError: `retry_after` is negative or not finite.
     """
 
     def __init__(self, retry_after: float | None = None, why: str = "") -> None:
@@ -172,7 +175,7 @@ class DeadlineExceeded(TimeoutError):
     """
 
     refused: float | None = None
-    """The time at which the next command was refused; `None` if a command was interrupted."""
+    """The time of `Now` at which the next command was refused; `None` if one was interrupted."""
 
 
 class Stopped(Exception):
@@ -255,7 +258,7 @@ def choices(on: On) -> tuple[tuple[type[Exception], ...], tuple[Predicate, ...]]
 
 
 def checked_predicate(function: P) -> P:
-    """Return `function`, unless its result is always true, as that of a coroutine function."""
+    """Return `function`; raise Misuse if it returns a coroutine or a generator: both are true."""
     if code_flags(function) & (CO_COROUTINE | GENERATORS):
         raise Misuse(
             f"{function!r} is not a predicate: it returns a coroutine or a generator, which is "

@@ -18,7 +18,7 @@ READ = (
     *("Retry-After", "Date", "RateLimit", "RateLimit-Policy"),
     *(f"{x}{name}" for x in ("RateLimit-", "X-RateLimit-", "X-Rate-Limit-") for name in LEFT),
 )
-"""The headers that ask to be left alone for a time."""
+"""The headers that `retry_after` reads."""
 ANSWER = "x-should-retry"
 NACK = "finagle-http-nonretryable-nack"
 PUSHBACK = "grpc-retry-pushback-ms"
@@ -29,7 +29,7 @@ PROXIES = OVERLOADED, "x-envoy-ratelimited"
 
 
 def is_forbidden(headers: Mapping[str, str]) -> bool:
-    """Return whether a service forbids another try, as those of language models and Finagle do."""
+    """Return whether a service forbids another try, as language models and Finagle do."""
     return headers.get(ANSWER) == "false" or NACK in headers
 
 
@@ -68,7 +68,7 @@ def moment(date: str) -> float | None:
 
 
 class RateLimit(NamedTuple):
-    """The rest of a quota: `left` requests for `seconds`; `each` is the time of one, if known."""
+    """The rest of a quota: `left` requests for `seconds`; `each`: seconds of one (0: unknown)."""
 
     left: float
     seconds: float

@@ -117,7 +117,7 @@ def too_long(failure: BaseException) -> str:
 
 
 def add_note(failure: Any, note: str, stale: str | None = NOTE) -> None:
-    """Add a note to a failure, and remove those that begin with `stale`."""
+    """Add a note to a failure, in place of its notes that begin with `stale`."""
     with suppress(Exception):  # some exceptions take no note
         if stale is not None:
             notes = getattr(failure, "__notes__", [])

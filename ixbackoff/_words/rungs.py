@@ -23,10 +23,10 @@ from typing import (
 from .attributes import no_attribute
 
 DEEPEST = 20
-"""The highest rung: above it, pyright takes any two rungs for equal, without a message."""
+"""The highest finite rung: above it, pyright takes any two rungs for equal, without a message."""
 
 ENDLESS = DEEPEST + 1
-"""The position of a ladder without end: above every rung, and equal to none."""
+"""The position of `FOREVER`: above every finite rung, and the number of none."""
 
 
 class _Seal:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 else:
 
     class RungType(type):
-        """The class of the rungs, for the message of `N3.retry(...)`."""
+        """The metaclass of rungs: it makes the error message of `N3.retry(...)`."""
 
         __getattr__ = no_attribute
 
@@ -177,7 +177,7 @@ def reflect(rung: Rung[R_rung]) -> int:
         number += 1
         if number > DEEPEST:
             raise TypeError(
-                f"N{DEEPEST} is the highest rung: a ladder cannot wait more than {DEEPEST} times."
+                f"N{DEEPEST} is the highest rung: for more than {DEEPEST} waits, use FOREVER."
             )
         inner = arguments[0]
     return number

@@ -1,7 +1,7 @@
 """The header `ixbackoff-try: n=2, more=2, left=1.25`, a dictionary of RFC 9651.
 
-By it a client says which try a request is, how many more may come, and for how many seconds it goes
-on waiting. It can only make a service do less, so a stranger may send it.
+A client says with it which try a request is, how many more may follow, and for how many seconds
+the client still waits. The header can only make a service do less, so a stranger may send it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NAMES = HEADER, "x-envoy-attempt-count", "x-envoy-expected-rq-timeout-ms"
 
 
 class Trying(NamedTuple):
-    """A try of a caller; `number` is `None` unless the caller says that it retries the request."""
+    """A try of a caller: `number` is `None` unless the caller retries; `left` is in seconds."""
 
     number: int | None = None
     more: int | None = None

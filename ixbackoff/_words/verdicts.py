@@ -163,7 +163,7 @@ def judge(failure: Exception) -> Verdict:
     kind = failure.__class__
     try:
         found: object = (FOUND.get(kind) or judge_of(kind))(failure)
-    except OSError as error:  # its module is imported at its first failure
+    except OSError as error:  # of the import of a module of `known`, at its first use
         if error.errno not in NO_MORE_FILES:
             raise
         found = Verdict(False, why="its judge could not be imported: too many files are open")
@@ -173,10 +173,10 @@ def judge(failure: Exception) -> Verdict:
 
 
 def is_transient(failure: Exception) -> bool:
-    """Return whether a failure may pass by itself: the default of every `on`.
+    """Return whether a failure is transient (may pass by itself): the default of every `on`.
 
-    `Transient`, `ConnectionError`, `TimeoutError` and their subclasses may, and so may the failures
-    of other libraries that `ixbackoff.known` judges to be transient.
+    `Transient`, `ConnectionError` and `TimeoutError` are transient, and so are their subclasses for
+    which there is no other rule. `ixbackoff.known` has the rules for other libraries.
 
     >>> from ixbackoff import NotReady, is_transient
     >>> is_transient(NotReady()), is_transient(ConnectionResetError()), is_transient(ValueError())
@@ -249,7 +249,7 @@ def asked_for(failure: Any) -> float:
 
 
 def judge_of(kind: type[Exception]) -> Judge:
-    """Find the judge of a class, or else that of its nearest base class with a judge."""
+    """Find and store the judge of a class: its own, or that of its nearest base class with one."""
     judge = next(filter(None, map(judge_of_base, kind.__mro__)), None) or judge_by_shape(kind)
     if kind in DECODED:
         judge = partial(judge_recorded, judge)
@@ -290,7 +290,7 @@ def judge_in(module: str) -> Judge:
 
 
 def judge_by_shape(kind: type[Exception]) -> Judge:
-    """Return the judge of a class of Python or of ixbackoff, or else of an unknown library."""
+    """Return the judge of a class without a known base: by shape, unless it is Python's or ours."""
     package = str(kind.__module__).partition(".")[0]
     ours = package in sys.stdlib_module_names or package == "ixbackoff"
     if ours and not (package == "builtins" and issubclass(kind, OSError)):
@@ -301,13 +301,13 @@ def judge_by_shape(kind: type[Exception]) -> Judge:
 def inner(failure: BaseException) -> list[Inner]:
     """Return the retries of other libraries inside of the try that ended with a failure.
 
-    They are read from the traceback of the failure and of its causes, the outermost first. A
-    library that tried once is not among them, and neither is one that left no trace.
+    They are read from the tracebacks of the failure and its causes, and from answers of botocore,
+    the outermost first. A library that tried once is left out, and so is one that left no trace.
 
     >>> inner(ConnectionRefusedError())
     []
     """
-    with suppress(OSError):  # no more files can be opened, so that its module cannot be imported
+    with suppress(OSError):  # of the import, if no more files can be opened
         found: list[Inner] = import_module("ixbackoff.known.inner_retries").inner(failure)
         return found
     return []
@@ -330,7 +330,7 @@ def always_transient(_: Exception) -> Verdict:
 
 
 def judge_group(failure: ExceptionGroup[Exception]) -> Verdict:
-    """Judge a group: transient if all its failures are; the longest time that one asks for."""
+    """Judge a group: transient if all its failures are, with the longest time that one asks for."""
     verdicts = [judge(member) for member in members(failure)]
     asked = [seconds for each in verdicts if (seconds := seconds_asked(each)) is not None]
     permanent = next((each for each in verdicts if not each.transient), None)

@@ -149,7 +149,7 @@ class Delay(Command[None]):
         return None if self._run is LINE else self._run
 
     def refuse(self, reason: Reason) -> None:
-        """Record in the run why its wait is refused; the caller then fails the wait."""
+        """Record in the run why this wait is refused; the caller then raises instead of waiting."""
         if self.run is not None:
             self.run.refused = reason
 
@@ -179,7 +179,7 @@ def delay(seconds: float, rung: int, failure: Exception | None, run: Any = None)
 
 
 LINE: Any = object()
-"""The private `_run` of a `Delay` of a try that stands in line at a gate."""
+"""The `_run` of a `Delay` that a try in line at a gate has issued."""
 
 
 def in_line(seconds: float) -> Delay:
@@ -222,7 +222,7 @@ class Refused(Command[None]):
 
 
 LEAST, MOST = 1e-3, 1e9
-"""The bounds of the numbers of a limiter and of a `Reserve`."""
+"""The bounds of `tries` and `per` of a `Limiter` and a `Reserve`; `line` and `burst` share MOST."""
 
 
 class Reserve(Command[float]):
@@ -269,9 +269,9 @@ class Reserve(Command[float]):
 
 
 def stands(command: Command[Any]) -> bool:
-    """Return whether a try in line has issued `command`: no journal records it.
+    """Return whether a try in line at a gate has issued `command`: no journal records that.
 
-    After a crash its turn may be over: the try reserves another one.
+    After a crash the turn of the try may be over, so it reserves another one.
     """
     return isinstance(command, Reserve) or (isinstance(command, Delay) and not command._rung)
 
@@ -315,7 +315,7 @@ class Together(Command[Any]):
 
 
 def checked_copy(part: Any) -> Stream | None:
-    """Check a command or an effect in a hedge; return what to issue instead, `None` for itself."""
+    """Check a part of a hedge; return what to issue in its place, or `None` to issue the part."""
     kind = part.__class__.__name__
     if part is CLOCK or isinstance(part, Repeatable | Passage | Refused):
         return None
@@ -336,7 +336,7 @@ Standard: TypeAlias = Download | Upload | Delay | Log | Throw
 """The row of a program that issues standard commands only."""
 
 WITHOUT_SERVICE = (Log, Now, Pick, Throw)
-"""The commands that need no service: as steps, they pass open breakers, and plans count no time."""
+"""Commands that need no service: as steps, they pass open breakers, and take no time in plans."""
 
 MARKS = frozenset("@?#")
 """The characters that may separate secrets from the rest of a URL."""

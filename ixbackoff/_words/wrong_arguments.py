@@ -57,7 +57,7 @@ INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("before_sleep", "on_backoff"), LOGGED),
     **dict.fromkeys(("before", "after", "on_giveup", "on_success"), OBSERVED),
 }
-"""The advice for an argument of another library; the first that fits the function is shown."""
+"""The advice for an argument of another library; the first text that fits the function is shown."""
 STEPS = ("Program", "Attempt", "Backoff")
 """The classes whose methods also explain wrong arguments."""
 
@@ -65,7 +65,8 @@ STEPS = ("Program", "Attempt", "Backoff")
 def explain_arguments(names: dict[str, Any], public: Iterable[str]) -> None:
     """Make functions and classes explain wrong arguments; `names` are the globals of a module.
 
-    Internal code calls the unwrapped functions. Do not name functions that are called in every try.
+    Internal code still calls the unwrapped functions, but the wrapped methods. Do not name
+    functions that are called in every try.
     """
     for name in public:
         value: Any = names[name]

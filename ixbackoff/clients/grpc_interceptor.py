@@ -16,7 +16,7 @@ __tracebackhide__ = True
 def interceptor(backoff: Backoff[Any]) -> Any:
     """Make an interceptor that retries calls, for channels of `grpc` and of `grpc.aio`.
 
-    It is for calls with one request and one answer. Those with streams are made once.
+    It is for calls with one request and one answer. Calls with streams are made once.
 
     >>> import grpc
     >>> from ixbackoff import N3, backoff
@@ -26,7 +26,7 @@ def interceptor(backoff: Backoff[Any]) -> Any:
     ...     channel = grpc.intercept_channel(channel, retrying)
 
     Args:
-        backoff: a backoff without `until`; `within` is the seconds of a call.
+        backoff: a backoff without `until`; `within` is the seconds of a call with all tries.
 
     Raises:
         ImportError: grpcio is not installed.

@@ -12,7 +12,6 @@ from .last_answer import MARK, Resending, is_short, limited
 
 __tracebackhide__ = True
 
-
 if TYPE_CHECKING:
     from httpx import AsyncBaseTransport, BaseTransport
     from httpx2 import AsyncBaseTransport as AsyncBaseTransport2
@@ -27,7 +26,7 @@ else:
 
 
 class Transport(Base):
-    """A transport for clients of any kind, which sends requests through their usual transports."""
+    """A transport that retries what `inner` sends, by default the usual transport of its client."""
 
     def __init__(self, backoff: Backoff[Any], inner: Any) -> None:
         self._sending: Resending[Any] = Resending(backoff, failure_of, inner)
@@ -141,7 +140,7 @@ def is_readable(answer: Any) -> bool:
 
 
 def failure_of(answer: Any) -> Exception | None:
-    """Make the failure of an error answer; `on` can read the body of a short one."""
+    """Make the failure of an error answer, else `None`; `on` can read the body if it is short."""
     if not answer.is_error:
         return None
     library, request, shown = library_of(answer.request), answer.request, answer

@@ -1,8 +1,8 @@
 """Requests that are retried inside a client; the last answer is returned, not raised.
 
 Inside the try, an answer with an error status is raised as the library's own exception, so `on` and
-`known` judge it as after `raise_for_status()`. The answer stays open until the next try, because
-the run may still refuse the wait; a short body is read at once, to free its connection.
+`known` judge it as after `raise_for_status()`. The answer stays open until the next try: if the run
+refuses the wait, the answer is returned. A short body is read at once, to free its connection.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ R = TypeVar("R")
 Held: TypeAlias = tuple[R, Exception | None]
 SENT_ONCE = "the body of the request is a stream, which can be sent only once"
 SHORT = 65_536  # bytes
-MARK = "ixbackoff_mark"  # the name of the function, in a request, that marks each try of it
+MARK = "ixbackoff_mark"  # the name, in a request, of the function to call before each try
 OURS = Misuse, CircuitOpen, DeadlineExceeded, Stopped
 # The attributes with the number of retries: in httpx, requests (urllib3) and httpx-retries.
 RETRIES = "_pool._retries", "max_retries.total", "retry.total"
@@ -56,7 +56,7 @@ class Resending(Generic[R]):
         self.closings = [0, 0]  # the number of times that sync and async clients were closed
 
     def send(self, name: str, one_try: Callable[[], R], once: bool = False) -> R:
-        """Return the last answer of `one_try`; `once` if the body of the request is a stream."""
+        """Return the last answer of `one_try`, or raise its failure; with `once`, try only once."""
         held, closings = list[Held[R]](), self.closings[0]
 
         def close() -> None:

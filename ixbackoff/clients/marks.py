@@ -1,4 +1,4 @@
-"""Marks of requests to one's own services: which may be repeated, and how long somebody waits."""
+"""Marks of requests to services of your own: which may be repeated, how long the sender waits."""
 
 from __future__ import annotations
 
@@ -66,8 +66,9 @@ def marking(hosts: Collection[str], again: bool) -> Callable[..., None]:
 def httpx(client: C, hosts: Collection[str], *, again: bool = True) -> C:
     """Mark the requests of a client of httpx or httpx2 to `hosts`, and return the client.
 
-    A service with a middleware then leaves the retries to the sender of a request, if that retries,
-    and ends its runs once the sender no longer waits. An answer of "do not retry" is passed up.
+    A service with a middleware then leaves the retries to the sender of a request, if the sender
+    retries, and ends its runs once the sender no longer waits. If the service answers "do not
+    retry", a failed answer of this process says so, too.
 
     >>> import httpx
     >>> from ixbackoff.clients import marks
@@ -152,7 +153,7 @@ def aiohttp(hosts: Collection[str], *, again: bool = True) -> ClientMiddlewareTy
 def grpc(*, again: bool = True) -> Any:
     """Make an interceptor of gRPC, sync and `aio`, that marks the calls of a channel to a service.
 
-    It is for calls with one request and one answer, whose timeout says how long somebody waits.
+    It is for calls with one request and one answer, whose timeout says how long the sender waits.
     Give it after an `interceptor` that retries: each try has a mark of its own.
 
     >>> import grpc

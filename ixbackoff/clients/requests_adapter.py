@@ -42,11 +42,11 @@ class Adapter(BaseAdapter):
             timed = time_limit() is not None
             allowed: Any = (limited(connect), limited(read)) if timed else timeout
             answer: Any = self._inner.send(request, stream, allowed, *args, **kwargs)
-            answer.connection = self  # by which requests sends again after a login
+            answer.connection = self  # requests sends again by it, after a login
             if not (answer.ok or stream) and is_short(answer.headers):
                 _ = answer.content  # but with `stream`, the user may read `raw`
             elif timed:
-                with suppress(AttributeError):  # the body may take longer
+                with suppress(AttributeError):  # the limit is not for the body
                     answer.raw._fp.fp.raw._sock.settimeout(read)
             return answer
 
@@ -97,7 +97,7 @@ def start_of(body: Any) -> int | None:
 
 
 def seconds_of(timeout: Any) -> list[float | None]:
-    """Return the seconds to connect and to read."""
+    """Return the seconds to connect and to read, `None` for no limit."""
     if hasattr(timeout, "start_connect"):  # a `Timeout` of urllib3
         timeout = timeout.clone()
         timeout.start_connect()

@@ -1,16 +1,16 @@
 """Failures of drivers that report numbers or classes of their own: one table for all of them.
 
 - MySQL: a lost connection rolls back its transaction, unless it was lost in a COMMIT.
-- asyncpg commits each statement outside of `connection.transaction()` by itself. A connection that
-  is lost there, or in a COMMIT, is a `ConnectionDoesNotExistError`, and the statement may have been
-  carried out. One that is lost inside a transaction is an `InterfaceError`.
+- asyncpg commits each statement outside of `connection.transaction()` by itself. If the connection
+  is lost there, or in a COMMIT, it raises `ConnectionDoesNotExistError`, and the statement may have
+  been carried out. If the connection is lost inside a transaction, it raises `InterfaceError`.
 - redis-py itself retries every command after its `ConnectionError` and `TimeoutError`, even if the
   command had been sent. Wrong passwords, which are `ConnectionError`s there, are permanent here.
 - SQLite's extended codes have the primary one in the last byte. A COMMIT that finds the database
   locked leaves the transaction open (see "Result and Error Codes" in SQLite's documentation).
 - FTP: after a reply of 400 to 499, the action did not take place (RFC 959, section 4.2.1).
 - SMTP: a client treats a lost connection as a reply of 451 (RFC 5321, section 3.8). The reply to
-  `QUIT` arrives after the work of a `with` block, so its failure does not repeat the work.
+  `QUIT` arrives after the work of a `with` block, so a failed `QUIT` does not repeat the work.
 
 All other failures are judged by their shape.
 """
@@ -170,7 +170,7 @@ def with_status(status: int) -> Judge:
     return lambda failure: answered(failure, status, None, shapes.requests_of(failure))
 
 
-def after_retries(failure: Any) -> Verdict:
+def by_plain_timeout(failure: Any) -> Verdict:
     if through(failure, "databricks.sdk.retries"):
         return permanent(failure, " after the retries of databricks, which take minutes")
     return Verdict(True)
@@ -193,7 +193,7 @@ TABLES: Mapping[str, Mapping[str, Judge]] = {
     "asyncpg": dict.fromkeys(
         ("PostgresError", "InterfaceError", "InternalClientError"), by_asyncpg_sqlstate
     ),
-    "builtins": {"TimeoutError": after_retries},
+    "builtins": {"TimeoutError": by_plain_timeout},
     "cimpl": {"KafkaException": by_kafka_error},  # of confluent_kafka
     "clickhouse_connect": {"Error": by_clickhouse_text},
     "ftplib": {"error_temp": always_transient, "Error": by_ftp_reply},

@@ -27,7 +27,6 @@ SPENT = re.compile(r"insufficient_(quota|credits|balance|funds)|billing_\w+|cred
 TRANSIENT = frozenset(
     {"overloaded_error", "api_error", "rate_limit_error", "timeout_error", "server_error"}
 )
-
 UNIT = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 PART = re.compile(r"([0-9]{1,9}(?:\.[0-9]{0,9})?)(ms|[hms])", re.ASCII)
 

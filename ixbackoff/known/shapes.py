@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 STATUSES = ("status_code", "http_status", "status")
 # Of most libraries, of mistralai, of googleapiclient and of elasticsearch, in this order.
 ANSWERS = ("response", "raw_response", "resp", "meta")
-SHOWN = frozenset((*STATUSES, *ANSWERS, "inner_exception", "__getattr__"))
+AZURE_CAUSE = "inner_exception"  # an attribute of azure-core
+SHOWN = frozenset((*STATUSES, *ANSWERS, AZURE_CAUSE, "__getattr__"))
 LONGEST_CHAIN = 10
 
 
@@ -70,9 +71,7 @@ def by_cause(failure: Exception) -> Verdict:
 
 def cause_of(failure: Any) -> BaseException | None:
     """Return the cause of a failure, or its context if it was caught within the same try."""
-    cause: BaseException | None = failure.__cause__ or quietly(
-        failure, "inner_exception"
-    )  # of azure-core
+    cause: BaseException | None = failure.__cause__ or quietly(failure, AZURE_CAUSE)
     context = failure.__context__
     if cause is not None or context is None or failure.__suppress_context__:
         return cause

@@ -16,12 +16,12 @@ from .._words.verdicts import retry_after
 
 
 def json_observer(file: TextIO) -> Observer:
-    """Make an observer that writes a line of JSON for each beginning, try, wait and end of a run.
+    """Make an observer that writes JSON lines: the beginning, commands, waits and end of each run.
 
-    - `event` is `Began`, `Answered` (the end of a try), `WaitBegan` or `Ended`, and `t` is its time
-      in Unix seconds.
-    - `process` and `run` together are unique; `name` is that of the run, or of a try's command.
-    - `seconds` is the length of a try or a run, `wait` that of a wait, `reason` that of the end.
+    - `event` is `Began`, `Answered` (the end of a command), `WaitBegan` or `Ended`, and `t` is
+      its time in Unix seconds.
+    - `process` and `run` together are unique; `name` is that of the run, or of the command.
+    - `seconds` is the length of a command or run, `wait` of a wait; `reason` says why it ended.
     - `failure` is the class of a failure, with its HTTP `status` and its `retry_after` if known.
 
     >>> from io import StringIO
@@ -33,7 +33,7 @@ def json_observer(file: TextIO) -> Observer:
     Args:
         file: a text file, or anything with `write`; it is neither flushed nor closed.
     """
-    maker = token_hex(4)  # ids of processes are not unique among hosts, and are used again
+    maker = token_hex(4)  # process ids are not unique among hosts, and are used again
 
     def observer(event: Event) -> None:
         if not isinstance(event, Began | Answered | WaitBegan | Ended):

@@ -10,7 +10,7 @@ from .._words.extras import needed
 
 
 def structlog_observer(logger: Any = None) -> Observer:
-    """Make an observer that logs warnings: of waits after failures, failed runs and breakers.
+    """Make an observer that logs warnings: waits after failures, failed runs, breakers that change.
 
     Each line about a run has its name and its id, so the lines of one run can be found.
 

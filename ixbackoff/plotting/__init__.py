@@ -1,4 +1,4 @@
-"""Pictures of schedules, by the extra `plot` or `ixbackoff plot`."""
+"""Pictures of schedules, which need the extra `plot`; `ixbackoff plot` draws them, too."""
 
 from .pictures import plot
 

@@ -51,7 +51,7 @@ class Picture(NamedTuple):
 def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
     """Draw a picture as `folder/name.png` and `.svg`; create the folder if it is missing.
 
-    The SVG is light or dark as its page is.
+    The SVG is light or dark, as the browser prefers.
     """
     with needed("drawing", "plot", {"matplotlib"}):  # its stubs leave out much, so it is Any
         matplotlib: Any = import_module("matplotlib")

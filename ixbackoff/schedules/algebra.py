@@ -37,7 +37,7 @@ class Schedule(Timing):
     shortens = False
 
     def longest(self, k: int) -> float:
-        """Return an upper bound of the k-th wait in seconds; `inf` if it has none.
+        """Return an upper bound of the k-th wait in seconds; `inf` if none is known.
 
         >>> from ixbackoff import Exponential
         >>> Exponential().jittered(1.5).longest(3)
@@ -88,7 +88,7 @@ class Schedule(Timing):
         return Jittered(self, spread)
 
     def seeded(self, seed: int) -> Schedule:
-        """Draw the same random numbers in every run: for tests.
+        """Make a schedule that draws the same random numbers in every run: for tests.
 
         >>> from ixbackoff import Exponential
         >>> schedule = Exponential().jittered().seeded(7)

@@ -108,7 +108,7 @@ class Fibonacci(Series):
     [0.5, 0.5, 1.0, 1.5, 2.5, 4.0]
 
     Raises:
-        ValueError: `base` is not above 0, not finite, or too large for the last wait.
+        ValueError: `base` is not above 0, or is so large that a wait would be infinite.
     """
 
     __slots__ = ("base",)

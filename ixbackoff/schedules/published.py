@@ -79,8 +79,7 @@ fault_tolerant_shell: Final[Schedule] = WholeSeconds(
 )
 """The schedule of `try` in the fault tolerant shell (Douglas Thain): 1 s, doubled up to an hour,
 then times U[1, 2], in whole seconds. The spread is applied after the cap, so at the cap waits take
-one to two hours. A wait that would be shorter than the one before is made as long as that one.
-"""
+one to two hours. A wait that would be shorter than the one before is made as long as that one."""
 
 
 @final

@@ -11,13 +11,11 @@ from .._words.values import Value, fields_of
 
 WaitFunction: TypeAlias = Callable[[int], float]
 """The waits of one run: a function from k to the seconds of the k-th wait. k grows with each call,
-except that a ladder without end asks for its last wait repeatedly.
-"""
+except that a ladder without end asks for its last wait repeatedly."""
 
 After: TypeAlias = Callable[[Any, int, float], float | None]
 """Computes the seconds to wait after a failure, `None` for no further try. Its arguments: the
-failure, the number of waits so far, and the seconds of the last wait.
-"""
+failure, the number of waits so far, and the seconds of the last wait."""
 
 
 class Chance(Protocol):
@@ -51,8 +49,8 @@ class Timing(Value, ABC):
         deterministic: true if the k-th wait is always the same: no random number is drawn.
         from_start: true if a wait is measured from the start of the try before it, not its end.
         shortens: true if a wait may be shorter than the one before it.
-        sound: true if the waits need no check: all are usable numbers, and none is shorter than
-            the one before it.
+        sound: true if the waits need no check: all are numbers, 0 or more, and none is shorter
+            than the one before it.
     """
 
     __slots__ = ()
@@ -82,7 +80,7 @@ class Timing(Value, ABC):
         [0.5, 1.0, 2.0, 4.0]
 
         Raises:
-            ValueError: `wait_count` is negative, or a wait is not a usable number.
+            ValueError: `wait_count` is negative, or a wait is not a number, 0 or more.
         """
         if wait_count < 0:
             raise ValueError(f"preview({wait_count!r}): give a number of waits, 0 or more.")
