@@ -118,7 +118,7 @@ class Connections:
                 yield transport
 
     def close(self) -> None:
-        """Close the connections of threads."""
+        """Close the connections of threads; those of an event loop close after `async with`."""
         with self._lock:
             self._closed = True
         close_here(self._opened)

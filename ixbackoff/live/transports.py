@@ -27,7 +27,7 @@ IDLE = 30.0  # seconds for which an unused connection stays open
 IDLE_MOST = 32  # unused connections
 
 # Length and ETag have to be those of the resource itself, so requests accept no encoding. The body
-# of a response that is encoded all the same is stored unchanged.
+# of a response that is nevertheless encoded is stored unchanged.
 HEADERS = {"Accept-Encoding": "identity"}
 
 
