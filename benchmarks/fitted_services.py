@@ -1,7 +1,7 @@
 """Loopback services with a queue, and real clients whose observer writes JSON lines.
 
-`python -m benchmarks.fitted_services NAME PORT` is a service, until it is terminated; with a folder
-it is the clients. Work is slept, not computed, so it needs hardly any processor.
+`python -m benchmarks.fitted_services NAME PORT` serves until it is terminated; with a folder it
+runs the clients. Work is slept, not computed, so it needs hardly any processor.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from typing import NamedTuple
 from ixbackoff import N0, N3, Constant, Exponential, RetryBudget, ServerError, backoff
 from ixbackoff.observing import json_observer, observed
 
-SLOW, FACTOR = (33.8, 42.8), 1.8  # of the service, which begins a second before the trace
+SLOW, FACTOR = (33.8, 42.8), 1.8  # seconds since the service began, 1 s before the trace
 STEP, RATES = 15.0, (15, 30, 45, 60, 20, 20, 50, 35)
-"""The seconds of a rate of the trace, and the rates, in runs per second."""
+"""The seconds that each rate of the trace lasts, and the rates, in runs per second."""
 SECONDS = 12.0
-"""The length of a what-if."""
+"""The length of a what-if, in seconds."""
 
 
 class Truth(NamedTuple):
-    """A service; the most requests at once are `limit`, in each of `replicas`."""
+    """A service of `replicas` queues, each of which holds at most `limit` requests."""
 
     kind: str
     workers: int

@@ -2,7 +2,7 @@
 
 `python -m benchmarks.fitting [FOLDER]` records six services on loopback (ten minutes; two at a
 time), fits each, and compares what it predicts with what happened. Traces that are in the folder
-already are not recorded again. The machine has to be calm: it says how late its clients were.
+already are not recorded again. The machine has to be calm: the output has the clients' lateness.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def judged(folder: Path) -> Iterable[tuple[str, str, tuple[float, float], float,
 
 
 def table(folder: Path) -> tuple[int, int]:
-    """Print the what-ifs of a service; return the numbers inside of the band, and all of them."""
+    """Print the what-ifs of a service; count the numbers inside the band, and all numbers."""
     inside = count = 0
     errors: dict[str, list[float]] = {}
     for name, what, (least, most), middle, value in judged(folder):

@@ -62,8 +62,7 @@ def response_headers(
         The headers; their names may be given in upper or lower case.
 
     Raises:
-        Exception: the failures of `Download`, except those of the file and the body: 202, 204 and
-            205 are successes.
+        Exception: the failures of `Download`, except for the statuses 202, 204 and 205.
     """
     shared = connections_of(limits, connections)
     deadline = Deadline(shared.limits)

@@ -33,10 +33,9 @@ class Limits:
         max_redirects: the number of redirects that one request follows.
         connections: the number of concurrent exchanges with one host, over the same `Connections`.
         addresses: a function from an address of `ipaddress` to a `bool`, true if a connection to it
-            may be opened; `public_only` is one. By default every address is allowed. The function
-            gets the address that a download or a `HEAD` request is about to connect to, after
-            redirects as well, so no host name gets around the limit. A request that would use a
-            proxy fails: a proxy looks up host names itself.
+            may be opened, such as `public_only`; `None`, the default, for all. It gets each address
+            that a download or a `HEAD` request is about to connect to, after redirects as well, so
+            no host name gets around it. Requests through a proxy fail: it looks up hosts itself.
         insecure_redirects: whether to follow redirects from `https://` to `http://`.
 
     Raises:

@@ -134,9 +134,8 @@ class Claim(Command[str]):
 class Swap(Command[bool]):
     """Make `copy` the current copy in the index, and end the claim to its key.
 
-    The former key becomes a doomed claim. The answer is `True` if `copy` is current now. If
-    the current key is not `expected`, or the claim is missing or doomed, it is `False`, and nothing
-    changes.
+    The former key becomes a doomed claim. The answer says whether `copy` is current now. It is
+    `False`, with no change, if the current key is not `expected`, or the claim missing or doomed.
     """
 
     resource: Resource
