@@ -27,7 +27,7 @@ def idle(_: object) -> None:
 
 
 def runs() -> dict[str, tuple[Callable[[], Any], bool]]:
-    """Make the functions to measure from the package of this process; each with: is it awaited?"""
+    """Make the functions to measure from this process's package, and whether each is awaited."""
     from ixbackoff import (
         N10,
         Call,

@@ -229,7 +229,7 @@ def start(database: str) -> list[float]:
 
 
 def wake(database: str) -> list[float]:
-    """Begin runs that are all due at one time; return by how many seconds the last is late."""
+    """Begin runs that are due together; return the last and the median delay, and the CPU."""
     knocked = Knocked(LATER)
     with Engine(knocked.interpreter, knock, database=database, hold=1.0) as engine:
         begun = process_time()

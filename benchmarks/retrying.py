@@ -83,7 +83,7 @@ def fails_ten_times(asynchronous: bool) -> Function:
 
 
 class Refused(ConnectionError):
-    """A failure with weak references, which a built-in exception does not support."""
+    """A failure that supports weak references, unlike a built-in exception."""
 
 
 class ForGood(Exception):
