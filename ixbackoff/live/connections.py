@@ -149,7 +149,7 @@ class Connections:
 
 
 def close_here(opened: dict[int, Transport]) -> None:
-    """Close the connections that this process opened; a forked child has copies of others."""
+    """Close the connections that this process opened; a forked child has copies of its parent's."""
     transport = opened.pop(os.getpid(), None)
     if transport is not None:
         transport.close()

@@ -45,7 +45,7 @@ def fetch(
 
 
 class OpenResponse:
-    """A response whose body is still to be read, in a `with` block, by the thread that made it."""
+    """A response with an unread body, which the thread that made it reads in a `with` block."""
 
     def __init__(self, exchange: Exchange, connections: Connections) -> None:
         self.exchange = exchange

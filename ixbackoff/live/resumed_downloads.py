@@ -81,7 +81,7 @@ class Arrival:
         """
         headers = response.headers
         if response.status_code == 206 and self._continues_with(headers):
-            self._overlap = self.part.end(self._first)
+            self._overlap = self.part.tail(self._first)
         elif response.status_code in (206, 416):
             self.part.begin(None)
             return False

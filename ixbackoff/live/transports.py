@@ -148,7 +148,7 @@ def timeout_of(limits: Limits) -> httpx2.Timeout:
 
 
 def trusted() -> ssl.SSLContext:
-    """Return a context with the trusted certificates: the system's, or those of `SSL_CERT_FILE`."""
+    """Return a context with the certificates of the system, `SSL_CERT_FILE` or `SSL_CERT_DIR`."""
     return certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
