@@ -44,7 +44,7 @@ def sdks(session: nox.Session) -> None:
         if shutil.which(server, path=folders) is None:
             session.warn(f"{server} is not installed: the tests that need it are skipped.")
     session.install("--editable", ".[sdks]")
-    session.install("--no-deps", "aioboto3>=15.5,<16", "aiofiles>=24")  # it excludes litellm
+    session.install("--no-deps", "aioboto3>=15.5,<16", "aiofiles>=24")  # aioboto3 excludes litellm
     parallel = ("--numprocesses=2", "--dist=loadfile")
     session.run("python", "-m", "pytest", "tests/known/sdks", *parallel, *session.posargs)
     session.run("python", "-m", "tests.known.sdks.versions")

@@ -1,4 +1,4 @@
-"""All measurements: one table of ratios, then the tables of `@backoff` and its peers."""
+"""What `make bench` measures: a table of ratios, then tables of `@backoff` and its peers."""
 
 from __future__ import annotations
 

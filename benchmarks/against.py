@@ -27,7 +27,7 @@ def idle(_: object) -> None:
 
 
 def runs() -> dict[str, tuple[Callable[[], Any], bool]]:
-    """Make what is measured, and whether it is awaited, from the package of this process."""
+    """Make the functions to measure from this process's package, and whether each is awaited."""
     from ixbackoff import (
         N10,
         Call,
@@ -83,7 +83,7 @@ def runs() -> dict[str, tuple[Callable[[], Any], bool]]:
 
 
 def measure() -> None:
-    """Answer each line `number observed calls` with the CPU seconds of so many calls."""
+    """Answer each line `number watched calls` with the CPU seconds of the calls."""
     from ixbackoff.observing import observed
 
     from .peers import no_sleep, no_sleep_async, sleeping_with
@@ -116,7 +116,7 @@ def measure() -> None:
 
 
 class Checkout:
-    """A process that measures the package in a folder, with the benchmarks of this one."""
+    """A process that measures the package in a folder, with the benchmarks of this checkout."""
 
     def __init__(self, folder: Path) -> None:
         code = (
@@ -128,7 +128,7 @@ class Checkout:
         )
 
     def seconds(self, number: int, watched: int, calls: int) -> float:
-        """Return the CPU seconds of one call, as measured with so many."""
+        """Return the CPU seconds of one call, the mean of `calls`."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         print(number, watched, calls, file=self.process.stdin, flush=True)

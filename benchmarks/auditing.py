@@ -18,7 +18,7 @@ MOST_SECONDS, MOST_MEGABYTES = 60, 200
 
 
 class Cost(NamedTuple):
-    """What the audit of a folder took, tests and examples included."""
+    """The cost of the audit of a folder, including its tests and examples."""
 
     lines: int
     seconds: float
@@ -37,7 +37,7 @@ class Cost(NamedTuple):
 
 
 def cost(folder: Path) -> Cost:
-    """Audit a folder in a process; raise `RuntimeError` if an exception ends it."""
+    """Audit a folder in a process; raise `RuntimeError` if an exception ends that process."""
     words = [sys.executable, "-m", "ixbackoff", "audit", "--tests", "--top", "0", str(folder)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
         assert process.stdout is not None

@@ -1,6 +1,6 @@
 """The cost of `@backoff` with a circuit breaker beside its peers with one each.
 
-It is measured as in `retrying`. No breaker opens, so the cost is that of asking it and telling it.
+It is measured as in `retrying`. No breaker opens: each call asks it and reports to it.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Costs(NamedTuple):
 
 
 def cases(kind: str) -> dict[str, str]:
-    """Read the cases of the type checkers that are to be accepted, or rejected."""
+    """Read the cases of a kind for type checkers: `accept` or `reject`."""
     folder = ROOT / "typecheck_cases" / kind
     return {file.name: file.read_text() for file in sorted(folder.glob("*.py"))}
 
@@ -121,7 +121,7 @@ def targets() -> list[Target]:
 
 
 def table() -> str:
-    """Make a table of the ratios of the other checkers; nothing is promised of them."""
+    """Make a table of the ratios of the checkers other than mypy, which have no bounds."""
     rows = [["", *(project.name for project in PROJECTS)], ["---"] + ["---:"] * len(PROJECTS)]
     for checker in CHECKERS:
         if checker is not MYPY:

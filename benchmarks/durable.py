@@ -44,11 +44,11 @@ MANY = 10_000
 DONE = 100_000
 TOGETHER = 500
 CONCURRENCY = 100
-"""How many of many runs are performed at the same time until they are parked."""
+"""The number of runs that are performed concurrently until they are parked."""
 LATER = 30.0
 """Seconds until runs are due together: more than it takes to begin and park them."""
 NEVER = 1e6
-"""Seconds until runs are due that only have to be there."""
+"""Seconds until runs are due that stay parked."""
 POLL = 0.05
 KEY = "workflow_uuid"
 TABLES = ("workflow_status", "workflow_input", "workflow_output", "operation_outputs")
@@ -85,7 +85,7 @@ def knock(number: int) -> Program[N1, Z, None, Knock | Delay]:  # noqa: ARG001
 
 
 class Cost(NamedTuple):
-    """Microseconds for one command: of this process, and until the next command."""
+    """Microseconds for one command: of CPU, and by the clock."""
 
     cpu: float
     elapsed: float
@@ -142,7 +142,7 @@ def costs(database: str, interpreter: Any, marks: Marks) -> dict[str, list[Cost]
 
 
 def beside(what: str, ours: list[Cost], peer: list[Cost]) -> Iterator[Target]:
-    """Compare the rounds of a command with those of a step: by CPU time, and by what elapses."""
+    """Compare the rounds of a command with those of a step: by CPU time and by the clock."""
     for kind, number in (("CPU", 0), ("elapsed", 1)):
         pairs = [(own[number], its[number]) for own, its in zip(ours, peer, strict=True)]
         own, its = (median(column) for column in zip(*pairs, strict=True))
@@ -196,7 +196,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def resident() -> float:
-    """Return the megabytes of memory that this process has."""
+    """Return the resident memory of this process, in megabytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * 4096 / 1e6
 
@@ -229,7 +229,7 @@ def start(database: str) -> list[float]:
 
 
 def wake(database: str) -> list[float]:
-    """Begin runs that are all due at one time; return the seconds that the last one is late."""
+    """Begin runs that are due together; return the last and the median delay, and the CPU."""
     knocked = Knocked(LATER)
     with Engine(knocked.interpreter, knock, database=database, hold=1.0) as engine:
         begun = process_time()
@@ -241,13 +241,13 @@ def wake(database: str) -> list[float]:
 
 
 def work(database: str) -> list[float]:
-    """Begin to work; return the seconds until a new run is performed, and the memory after it."""
+    """Start a worker; return the seconds until a new run has ended, and the memory after it."""
     begun = perf_counter()
     knocked = Knocked(-1.0)
     with Engine(knocked.interpreter, knock, database=database) as engine:
         engine.start(knock, 0).result()
         taken = perf_counter() - begun
-        time.sleep(2.0)  # each of its threads has done all that it does
+        time.sleep(2.0)  # until each thread of the engine has begun
         return [taken, resident()]
 
 
@@ -287,7 +287,7 @@ def ask_for(database: str) -> list[float]:
 
 
 def command(database: str) -> list[float]:
-    """Return the seconds of the command line."""
+    """Return the seconds that `ixbackoff durable runs` takes."""
     begun = perf_counter()
     main = "import sys; from ixbackoff.__main__ import main; sys.exit(main(sys.argv[1:]))"
     words = ["durable", "--database", database, "runs"]

@@ -1,7 +1,7 @@
 """Loopback services with a queue, and real clients whose observer writes JSON lines.
 
-`python -m benchmarks.fitted_services NAME PORT` is a service, until it is terminated; with a folder
-it is the clients. Work is slept, not computed, so it needs hardly any processor.
+`python -m benchmarks.fitted_services NAME PORT` serves until it is terminated; with a folder it
+runs the clients. Work is slept, not computed, so it needs hardly any processor.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SLOW, FACTOR = (33.8, 42.8), 1.8  # seconds since a service began, 1 s before th
 STEP, RATES = 15.0, (15, 30, 45, 60, 20, 20, 50, 35)
 """The trace has each of these rates, in runs per second, for `STEP` seconds."""
 SECONDS = 12.0
-"""The length of a what-if."""
+"""The length of a what-if, in seconds."""
 
 
 class Truth(NamedTuple):

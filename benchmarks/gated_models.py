@@ -221,7 +221,7 @@ def quota(make: Make | None, gates: int, service: Service, seed: int) -> Outcome
 
 
 class Guards(NamedTuple):
-    """What each of ten processes has: makers of a gate, a budget and a breaker."""
+    """The guards of each of ten processes: makers of a gate, a budget and a breaker."""
 
     gate: Make | None = None
     budget: Callable[[], RetryBudget] | None = None

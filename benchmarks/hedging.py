@@ -26,7 +26,7 @@ from ixbackoff.fleet import Events, Request, Service, Serving, simulate
 
 from .drawing import Graph, Panel, Picture, by_size, draw
 
-SECONDS, WITHOUT = 12.0, 4.0  # of a simulation, and those at its beginning that are not measured
+SECONDS, WITHOUT = 12.0, 4.0  # seconds: a simulation, and its beginning, unmeasured
 LIMIT = 2.0
 LOADS = (0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 1.05)
 SEEDS = 40
@@ -82,7 +82,7 @@ class ReplicasServing(Serving):
 
 
 class Unbounded:
-    """What many libraries have: a copy after a fixed time, without a bound."""
+    """A hedge as many libraries have it: a copy after a fixed time, without a bound."""
 
     def begin(self) -> float:
         return 0.04

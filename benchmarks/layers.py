@@ -69,7 +69,7 @@ class Services:
         self.asking = {way: asking(USER, way, urls[GATEWAY], self.user) for way in WAYS}
 
     async def set(self, case: Mapping[str, float]) -> None:
-        """Change what the services do, and forget what they were asked."""
+        """Change what the services do, and forget their requests."""
         async with httpx.AsyncClient() as client:
             for name, url in self.urls.items():
                 given = {**USUAL, **case}
@@ -106,7 +106,7 @@ class Services:
 
         await asyncio.gather(*[user() for _ in range(4)])
         asked, before = await self.asked(), None
-        while case.get("hang") and asked != before:  # layers may go on although nobody waits
+        while case.get("hang") and asked != before:  # layers may retry after the user has given up
             await asyncio.sleep(1.0)
             before, asked = asked, await self.asked()
         requests = {name: len(times) / runs for name, times in asked.items()}

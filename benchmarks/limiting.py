@@ -29,7 +29,7 @@ Limits: TypeAlias = Callable[[Function], Function]
 """A decorator."""
 
 FREE = 10**9
-"""Calls in a second that no measurement exceeds."""
+"""A number of calls per second that no measurement exceeds."""
 
 RATE, CALLS, ROUNDS = 10, 2000, 41
 

@@ -1,6 +1,6 @@
 """The cost of one observer: first tries, retries and runs of programs, with it and without.
 
-It is measured as in `retrying`: nobody observes, then an observer that does nothing, then one that
+It is measured as in `retrying`: no observer, then an observer that does nothing, then one that
 counts events by their kind, in turns. That is about the least that an observer can do.
 """
 
@@ -43,7 +43,7 @@ calls: type[Call[Any]] = Call
 calls_async: type[CallAsync[Any]] = CallAsync
 
 Costs: TypeAlias = dict[str, dict[str, list[float]]]
-"""The CPU microseconds of each round, by what is called and by the observer."""
+"""The CPU microseconds of each round, by the called function and by the observer."""
 
 
 def idle(_: Event) -> None:
@@ -62,7 +62,7 @@ def counting() -> Observer:
 
 
 def functions(asynchronous: bool) -> dict[str, Function]:
-    """Make what is called: a function that is well at once, one that fails, and a program."""
+    """Make the functions to call: one that succeeds, one that fails ten times, and a program."""
     patiently = backoff(N10, on=ConnectionError, schedule=Constant(0))
     failing = patiently(fails_ten_times(asynchronous))
     waits = Delay.handled_by(lambda _: None)
@@ -80,7 +80,7 @@ def functions(asynchronous: bool) -> dict[str, Function]:
 
 
 def costs(way: Way) -> Costs:
-    """Measure what costs how much with which observer, in turns."""
+    """Measure each function with each observer, in turns."""
     observers = {WITHOUT: (), IDLE: (idle,), COUNTING: (counting(),)}
     made = functions(way.asynchronous)
     times = {what: max(1, round(BLOCK / way.seconds(made[what], 50) * 50)) for what in made}
@@ -118,7 +118,7 @@ def measured() -> dict[str, Costs]:
 def ratio(
     taken: dict[str, list[float]], name: str, by: Callable[[list[float]], float] = median
 ) -> float:
-    """Return the cost with an observer in costs without one."""
+    """Return the cost with an observer as a multiple of the cost without one."""
     return by(taken[name]) / by(taken[WITHOUT])
 
 
@@ -145,7 +145,7 @@ def table(results: dict[str, Costs]) -> str:
 
 
 def targets(results: dict[str, Costs]) -> list[Target]:
-    """Compare each cost with an observer that does nothing with that without one."""
+    """Compare the costs of an observer that does nothing with those of none."""
     return [
         Target(
             f"an observer that does nothing, {way}: {what}",

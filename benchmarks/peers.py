@@ -1,7 +1,7 @@
 """The same job for each retry library: at most 11 tries, on `ConnectionError`, no log, a decorator.
 
-Sleeps take no time here. Ours logs each wait as a warning unless it is told not to, and the others
-on request only: its logger is switched off while sleeps are replaced. The libraries are imported by
+Sleeps take no time here. By default ixbackoff alone logs each wait as a warning: its logger is
+switched off while sleeps are replaced. The libraries are imported by
 name at run time: type checkers and tests do without them, and they must not be imported before the
 sleeps are replaced.
 """
@@ -238,7 +238,7 @@ def pyresilience_breaker() -> Kinds:
 
 
 def hyx_breaker() -> Kinds:
-    """Its breaker is a decorator of its own, inside of that for retries."""
+    """Retry around a breaker, which is a decorator of its own in this library."""
     breaker = import_module("hyx.circuitbreaker").consecutive_breaker
 
     def guarded(retry: Decorator) -> Decorator:

@@ -83,7 +83,7 @@ def fails_ten_times(asynchronous: bool) -> Function:
 
 
 class Refused(ConnectionError):
-    """A built-in exception has no weak references; one that is derived from it does."""
+    """A failure that supports weak references, unlike a built-in exception."""
 
 
 class ForGood(Exception):
@@ -91,7 +91,7 @@ class ForGood(Exception):
 
 
 class Failing:
-    """A function that always fails, and knows how many of its failures are still alive."""
+    """A function that always fails, and the number of its failures that are still alive."""
 
     def __init__(self, last: int) -> None:
         self.last = last
@@ -136,7 +136,7 @@ class Way:
         return function() if self.runner is None else self.runner.run(called())
 
     def seconds(self, function: Function, calls: int) -> float:
-        """Measure the CPU seconds of so many calls."""
+        """Return the CPU seconds of `calls` calls."""
 
         async def awaited() -> float:
             begun = process_time()
@@ -152,7 +152,7 @@ class Way:
         return process_time() - begun
 
     def check(self, name: str, kind: str, decorator: Callable[[Function], Function]) -> None:
-        """Check that a library does the job that it is measured at."""
+        """Check that a library does the measured job: ten retries, with the expected waits."""
         waits: list[float] = []
 
         async def sleep(seconds: float) -> None:

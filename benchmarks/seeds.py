@@ -44,7 +44,7 @@ def real_seconds(function: Callable[[], object]) -> float:
 
 
 def targets() -> Iterator[Target]:
-    """Measure it: two processors have to be idle."""
+    """Compare two workers with one process: two processors have to be idle."""
     ways: list[Callable[[], object]] = [
         partial(each_seed, with_seed, SEEDS, jobs=1),
         partial(each_seed, with_seed, SEEDS, jobs=2),

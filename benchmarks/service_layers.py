@@ -62,7 +62,7 @@ WAYS = {
 
 
 class Settings:
-    """What a service does now; `GET /-/set?p=0.5` changes it, and `GET /-/asked` has the times.
+    """The state of a service: `GET /-/set?p=0.5` changes it, `GET /-/asked` returns `asked`.
 
     Attributes:
         p: the probability that a request fails.
@@ -96,7 +96,7 @@ class Settings:
 
 
 def asking(name: str, way: str, below: str, settings: Settings) -> Callable[[], Awaitable[None]]:
-    """Return what asks the service below, with retries if this layer does."""
+    """Return a function that asks the service below, and retries if this layer does."""
     how = WAYS[way]
     limits = httpx.Limits(max_connections=None)
     client = httpx.AsyncClient(limits=limits)

@@ -1,8 +1,8 @@
 """SimPy's side of the fleets that are measured: the same clients, service and rules, as processes.
 
-Clients are nested generators, and a failure of the service is an exception, as in ours. A limit is
-`answer | timeout`, once for the whole effect or run. They keep the counts and latencies of our
-`Outcome`, in the same `Tally`.
+Clients are nested generators, and a failure of the service is an exception, as in `fleet`. A limit
+is `answer | timeout`, once for the whole effect or run. `Tally` counts runs and latencies on both
+sides.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Bucket:
 
 
 class Refused(Exception):
-    """A try that is refused, and not retried for so many seconds."""
+    """A refused try; the argument is the seconds until a retry is allowed."""
 
 
 class Circuit:
@@ -146,7 +146,7 @@ class Circuit:
         self.refused = 0
 
     def admit(self, now: float) -> bool:
-        """Return whether the try is the probe."""
+        """Return whether the try is a probe; raise Refused if the circuit is open."""
         if self.until is None:
             return False
         left = self.until - now
@@ -332,7 +332,7 @@ def begun(process: Callable[..., Process], given: Any, clients: int) -> Any:
 
 
 def run(environment: Any, seconds: float) -> None:
-    """Simulate so many seconds, and end each second's counts, as ours."""
+    """Simulate `seconds`, and end the counts of each second, as `simulate` does."""
     with simulating():
         for second in range(ceil(seconds)):
             environment.run(until=min(second + 1, seconds))

@@ -2,8 +2,8 @@
 
 They copy the same resources from the same server on loopback, in turns. The numbers are medians of
 seconds by the clock, and in parentheses of CPU. The squirrel keeps its promises: objects and index
-are on the disk when it ends. Works whose peer is not installed are listed and left out. With words,
-only works with one of them in their names are done: `python -m benchmarks.squirrel S3`.
+are on the disk when it ends. Works whose peer is not installed are listed and left out. Arguments
+select the works with one of them in their names: `python -m benchmarks.squirrel S3`.
 
 All files are in a temporary folder, which is removed at the end, after Ctrl-C and a failure too.
 The variable `BENCH_FOLDER` names the folder to put it in, on another disk for instance.
@@ -136,7 +136,7 @@ def serve(size: int, delay: float, port: Connection) -> None:
 
 @contextmanager
 def in_process(function: Callable[..., None], *args: Any) -> Generator[str]:
-    """Run a server in a process of its own; give its URL."""
+    """Run a server in a process of its own; yield its URL."""
     context = get_context("spawn")
     mine, theirs = context.Pipe()
     process = context.Process(target=function, args=(*args, theirs), daemon=True)
@@ -160,14 +160,14 @@ class Taken(NamedTuple):
 
 
 def taken(words: list[str], folder: Path, **env: str) -> Taken:
-    """Run a command in a folder; return what it took. After Ctrl-C it has ended, too."""
+    """Run a command in a folder; return its cost. Ctrl-C ends the command, too."""
     begin = time.perf_counter()
     with subprocess.Popen(  # noqa: S603
         words, cwd=folder, stdout=subprocess.DEVNULL, env={**os.environ, **env}
     ) as process:
         try:
             _, status, usage = os.wait4(process.pid, 0)
-        except BaseException:  # a command that goes on would write to the folder that is removed
+        except BaseException:  # or it would go on writing to the removed folder
             process.kill()
             process.wait()
             raise
@@ -180,7 +180,7 @@ def taken(words: list[str], folder: Path, **env: str) -> Taken:
 
 @contextmanager
 def temporary() -> Generator[Path]:
-    """Give a temporary folder."""
+    """Yield a temporary folder."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_FOLDER")) as name:
         yield Path(name)
 
@@ -238,7 +238,7 @@ def measured(
 
 
 def growth(work: Work) -> Target:
-    """Measure the peak memory beside that with a tenth of the resources."""
+    """Compare the peak memory with that for a tenth of the resources."""
     with temporary() as folder, in_process(serve, work.size, work.delay) as url:
         found: list[Taken] = []
         for number in (work.number // 10, work.number):
@@ -253,7 +253,7 @@ def growth(work: Work) -> Target:
 
 
 def to_s3(work: Work, *more: str) -> Target:
-    """Copy to S3, beside rclone with these words as well."""
+    """Copy to S3, beside rclone with the further arguments `more`."""
     import boto3  # type: ignore[import-untyped]
 
     with ExitStack() as stack:

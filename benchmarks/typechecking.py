@@ -14,7 +14,7 @@ IMPORTS = "from ixbackoff import N1, N3, N20, Log, at, do\n"
 
 
 def chain(steps: int) -> str:
-    """Write a chain of so many steps."""
+    """Write a chain of `steps` steps."""
     links = (
         ".do(Log('x'))",
         ".then(lambda _: Log('y'))",
@@ -25,7 +25,7 @@ def chain(steps: int) -> str:
 
 
 def nested_binds(depth: int) -> str:
-    """Write so many binds, each in a lambda of the one before."""
+    """Write `depth` binds, each in the lambda of the one around it."""
     inner = "at(N3).do(Log('x'))"
     for _ in range(depth):
         inner = f"at(N3).do(Log('x')).bind(lambda _: {inner})"

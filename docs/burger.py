@@ -33,7 +33,7 @@ class State(Generic[Before]):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if State not in cls.__bases__ or "__orig_bases__" not in vars(cls):
-            raise Misuse(f"{cls.__name__}: derive a state from State[what it follows], or Never.")
+            raise Misuse(f"{cls.__name__}: derive it from State[Previous] or State[Never].")
 
     @classmethod
     def to(cls, end: After[Self, T]) -> Edge[Self, T]:

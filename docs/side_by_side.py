@@ -80,7 +80,7 @@ def what_happens(function: Service, clock: Any) -> tuple[int, list[float], str]:
 
 
 def alike(theirs: Service, ours: Service, *outcomes: Any) -> None:
-    """Check that two functions do the same with a script, and print it."""
+    """Check that two functions do the same with a script; print their tries, waits and end."""
     scripted(*outcomes)
     asked, waits, ends = what_happens(ours, our_clock())
     assert what_happens(theirs, their_clock()) == (asked, waits, ends)
@@ -88,5 +88,5 @@ def alike(theirs: Service, ours: Service, *outcomes: Any) -> None:
 
 
 def same(theirs: Decorator, ours: Decorator, *outcomes: Any) -> None:
-    """Check that two decorators do the same with a script, and print it."""
+    """Check that two decorators do the same with a script; print their tries, waits and end."""
     alike(theirs(ask), ours(ask), *outcomes)

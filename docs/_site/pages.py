@@ -1,8 +1,8 @@
 """Changes that the site makes to the pages; GitHub shows the pages as they are.
 
 - The lists of pages on the home page are the table of contents.
-- A list of public names in the reference becomes their signatures and docstrings. A name of a class
-  that is public in two modules links to the other one.
+- A list of public names in the reference becomes their signatures and docstrings. A class that is
+  public in two modules is described under one name, to which the other name links.
 - Two programs that do the same, marked by their libraries, are shown side by side.
 """
 
@@ -86,7 +86,7 @@ def read(app: Sphinx, page: str, source: list[str]) -> None:
     source[0] = text
 
 
-def name_mistakes_by_its_link(app: Sphinx, page: Any) -> None:
+def repair_links_to_mistakes(app: Sphinx, page: Any) -> None:
     """Lead links to `mistakes.md` to its page: MyST follows the symlink into the package."""
     for link in page.findall(pending_xref):
         if link["reftarget"].endswith("ixbackoff/_door/mistakes"):
@@ -95,4 +95,4 @@ def name_mistakes_by_its_link(app: Sphinx, page: Any) -> None:
 
 def setup(app: Sphinx) -> None:
     app.connect("source-read", read)
-    app.connect("doctree-read", name_mistakes_by_its_link)
+    app.connect("doctree-read", repair_links_to_mistakes)

@@ -110,7 +110,7 @@ def prepare(app: Sphinx) -> None:
         print(f"The site is built without its playground: {why}.")
 
 
-def alive(app: Sphinx, page: str, source: list[str]) -> None:
+def make_editable(app: Sphinx, page: str, source: list[str]) -> None:
     """Make the program of the page editable, if the playground was built."""
     if page == "playground" and (app.outdir / "playground" / "wheels.json").exists():
         before, _, rest = source[0].partition("```python\n")
@@ -121,7 +121,7 @@ def alive(app: Sphinx, page: str, source: list[str]) -> None:
 
 def setup(app: Sphinx) -> None:
     app.connect("builder-inited", prepare)
-    app.connect("source-read", alive)
+    app.connect("source-read", make_editable)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ REPAIRS = {
 def choose_overloads(app: Sphinx) -> None:
     """Remove overloads that cannot be called: their argument is a message for type checkers.
 
-    Of the overloads of `all_of`, one for each number of effects, show a list, two and three.
+    Of the overloads of `all_of`, keep those for an iterable, two effects and three.
     """
     programs = ModuleAnalyzer.for_module("ixbackoff._writing.programs")
     programs.analyze()

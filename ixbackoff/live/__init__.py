@@ -55,14 +55,14 @@ def response_headers(
 
     Args:
         url: an `http://` or `https://` URL; redirects are followed.
-        limits: the time-outs, in seconds, and the number of redirects that are followed.
-        connections: shared connections; by default this opens one of its own, and closes it.
+        limits: the time-outs, in seconds, and the other bounds; by default those of `connections`.
+        connections: shared connections; by default new ones, which are closed at the end.
 
     Returns:
         The headers; their names may be given in upper or lower case.
 
     Raises:
-        Exception: the same failures as `Download`, in the same cases.
+        Exception: the failures of `Download`, except for the statuses 202, 204 and 205.
     """
     shared = connections_of(limits, connections)
     deadline = Deadline(shared.limits)

@@ -118,7 +118,7 @@ class Connections:
                 yield transport
 
     def close(self) -> None:
-        """Close the connections of threads."""
+        """Close the connections of threads; those of an event loop close after `async with`."""
         with self._lock:
             self._closed = True
         close_here(self._opened)
@@ -149,7 +149,7 @@ class Connections:
 
 
 def close_here(opened: dict[int, Transport]) -> None:
-    """Close the connections that this process opened; a forked child has copies of others."""
+    """Close the connections that this process opened; a forked child has copies of its parent's."""
     transport = opened.pop(os.getpid(), None)
     if transport is not None:
         transport.close()

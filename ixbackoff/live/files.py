@@ -82,7 +82,7 @@ class PartFile:
         """The descriptor of the open part; -1 if it is closed."""
         return -1 if self._file is None else self._file.fileno()
 
-    def end(self, first: int) -> bytes:
+    def tail(self, first: int) -> bytes:
         """Return the bytes of the part from position `first` to its end."""
         with system.naming(self.path):
             os.lseek(self.descriptor, first, os.SEEK_SET)

@@ -26,7 +26,7 @@ except ModuleNotFoundError:  # on Windows
 else:
 
     def lock(descriptor: int) -> None:
-        """Lock an open file, or fail at once; the lock ends with the process that holds it.
+        """Lock an open file, or fail at once; the lock ends when the file is closed.
 
         Raises:
             BlockingIOError: another open file holds the lock.
@@ -65,7 +65,7 @@ def write_all(descriptor: int, piece: bytes | memoryview) -> None:
 
 
 def copy_rest(source: int, target: int, check: Callable[[], None]) -> None:
-    """Append the rest of an open file to another one, inside the system where that is possible.
+    """Append the rest of an open file to another one, inside the kernel where that is possible.
 
     An exception of `check`, which is called before each piece, stops the copy. The caller syncs
     the target.
@@ -80,7 +80,7 @@ def copy_rest(source: int, target: int, check: Callable[[], None]) -> None:
 
 
 def copy_in_system(source: int, target: int) -> int:
-    """Copy a piece with `copy_file_range`; return its bytes: 0 at the end, or if it cannot."""
+    """Copy a piece with `copy_file_range`; return its size, 0 at the end or if the call fails."""
     with suppress(OSError, AttributeError):  # some systems lack it
         return os.copy_file_range(source, target, PIECE)
     return 0

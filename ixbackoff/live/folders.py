@@ -56,7 +56,7 @@ def link(file: BinaryIO, path: str) -> bool:
         os.link(file.name, path)
     except OSError:  # the name is taken, or this file system has no hard links
         return False
-    # A writer checks the number of links before it changes a file in place: it has to be right.
+    # A download changes its part in place only if the part has one link: the count has to be right.
     if not (is_name_of(path, file.fileno()) and os.fstat(file.fileno()).st_nlink > 1):
         unlink(path)
         return False

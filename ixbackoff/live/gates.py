@@ -34,7 +34,7 @@ class HostGate:
             self.leave(host)
 
     def enter(self, host: str, deadline: Deadline) -> None:
-        """Wait until there is room; raise ConnectionAbortedError if the effect was aborted."""
+        """Wait for room, at most until the deadline; raise ConnectionAbortedError if aborted."""
         with self._lock:
             abort = ABORT.get()
             if abort is not None and self._inside[host] >= self._most:

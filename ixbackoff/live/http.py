@@ -24,7 +24,7 @@ NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 SHORTLY = Limits(total_timeout=0.1)
 SHORT_DIGITS = 6  # a body whose length has fewer digits is short
 
-# Below INFO it logs headers unchanged, and the URL of a redirect may hold secrets.
+# Below INFO httpcore2 logs headers unchanged, and the URL of a redirect may hold secrets.
 WIRE = logging.getLogger("httpcore2")
 if WIRE.level == logging.NOTSET:
     WIRE.setLevel(logging.INFO)
@@ -40,12 +40,12 @@ def fetch(
             fetched = complete(Arrival(command, exchange, part, progress), connections)
             part.commit()
     finally:
-        part.release()  # again: Ctrl-C may have come at the beginning of `__exit__`
+        part.release()  # again: Ctrl-C may be raised at the beginning of `__exit__`
     return fetched
 
 
 class OpenResponse:
-    """A response whose body is still to be read, in a `with` block, by the thread that made it."""
+    """A response with an unread body, which the thread that made it reads in a `with` block."""
 
     def __init__(self, exchange: Exchange, connections: Connections) -> None:
         self.exchange = exchange

@@ -26,7 +26,7 @@ def has_trailing_data(
 ) -> bool:
     """Return whether an idle connection has received bytes that belong to no response.
 
-    Connections wrap each other as `_connection`; the inmost one of HTTP/1.1 has its parser, an
+    Connections wrap each other as `_connection`; the innermost one of HTTP/1.1 has its parser, an
     `h11.Connection`, as `_h11_state`.
     """
     inner: Any = connection

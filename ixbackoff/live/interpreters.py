@@ -111,9 +111,9 @@ def live_async(
 ) -> AsyncInterpreter[Standard | Call[Any] | CallAsync[Any] | Now | Pick]:
     """Make an interpreter that does what `live` does, for `run_async`, under asyncio or trio.
 
-    A command that is cancelled, by a deadline too, leaves no part of a file but one to resume, no
-    connection, and no thread except one that looks up the address of a host. `Call` calls its
-    function in the event loop, so a slow function blocks the loop; `CallAsync` is awaited.
+    A cancelled command, also one that a deadline cancels, leaves no connection, no part of a file
+    unless it can be resumed, and no thread except one that looks up the address of a host. `Call`
+    calls its function in the event loop, so a slow function blocks it; `CallAsync` is awaited.
 
     >>> import asyncio
     >>> from ixbackoff import N0, Log, at

@@ -25,17 +25,17 @@ class Limits:
     Attributes:
         connect_timeout: seconds to open a connection to one address of a host.
         read_timeout: seconds without a byte from a web server.
-        part_timeout: seconds for one request to an object store, which carries at most 5 MiB.
+        part_timeout: seconds for one request to an object store, which carries at most 5 MiB, or a
+            10,000th of the file if that is more.
         total_timeout: seconds for a whole download or upload, or for a `HEAD` request; a shorter
             limit of the program (`within`, `.limit`) wins.
         max_size: bytes of a download; `None`, the default, for no limit.
         max_redirects: the number of redirects that one request follows.
         connections: the number of concurrent exchanges with one host, over the same `Connections`.
         addresses: a function from an address of `ipaddress` to a `bool`, true if a connection to it
-            may be opened; `public_only` is one. By default every address is allowed. The function
-            gets the address that a download or a `HEAD` request is about to connect to, after
-            redirects as well, so no host name gets around the limit. With such a function no proxy
-            is used: a proxy looks up host names itself.
+            may be opened, such as `public_only`; `None`, the default, for all. It gets each address
+            that a download or a `HEAD` request is about to connect to, after redirects as well, so
+            no host name gets around it. Requests through a proxy fail: it looks up hosts itself.
         insecure_redirects: whether to follow redirects from `https://` to `http://`.
 
     Raises:

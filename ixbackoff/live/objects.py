@@ -70,7 +70,7 @@ def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Li
 
 
 def remove_file(path: str) -> None:
-    """Remove a file, leftovers of killed writers, and its folder if that gets empty."""
+    """Remove a file, its unfinished copies, and its folder if that gets empty."""
     folder, name = os.path.split(path)
     names = re.compile(f"{re.escape(name)}({MARK}[0-9]+)?")
     with suppress(FileNotFoundError):

@@ -25,7 +25,7 @@ C = TypeVar("C")
 
 
 class WatchedConnection:
-    """A connection, sync or async, that notes its use, around one of the library.
+    """A wrapper around a connection of the library, sync or async, that notes its use.
 
     It is not used again if it received more than the response: the excess would be taken for the
     next response.

@@ -1,4 +1,4 @@
-"""Handlers of `Reserve`: the turns of one process, and those of many, in Redis or PostgreSQL."""
+"""Handlers of `Reserve`: with the turns of one process, or of many, in Redis or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Scripting(Protocol):
 
 
 def turns() -> Interpreter[Reserve]:
-    """Make a handler of `Reserve` whose turns are in this handler: make one for a process.
+    """Make a handler of `Reserve` that keeps its turns in memory: make one for a whole process.
 
     >>> from ixbackoff import N0, Reserve, at, call, do
     >>> from ixbackoff.live import live, turns
@@ -63,9 +63,9 @@ def turns() -> Interpreter[Reserve]:
 
 
 def turns_in_redis(client: Scripting) -> Interpreter[Reserve]:
-    """Make a handler of `Reserve` whose turns are in Redis, 5 or later, by the server's clock.
+    """Make a handler of `Reserve` that keeps its turns in Redis 5 or later, by the server's clock.
 
-    A failure of Redis fails the try. The key `ixbackoff:turns:{name}` lasts until the last turn.
+    A failure of Redis fails the try. The key `ixbackoff:turns:{name}` expires after the last turn.
 
     >>> import redis
     >>> interpreter = turns_in_redis(redis.Redis("localhost", socket_timeout=5))
@@ -73,8 +73,8 @@ def turns_in_redis(client: Scripting) -> Interpreter[Reserve]:
     ask = client.register_script(SCRIPT)
 
     def handler(reserve: Reserve) -> float:
-        name, *given = question(reserve).values()
-        return turn(reserve, given[-1], ask([KEY + name], given))
+        name, *given = parameters(reserve).values()
+        return checked_wait(reserve, given[-1], ask([KEY + name], given))
 
     return Reserve.handled_by(handler)
 
@@ -88,14 +88,14 @@ def turns_in_redis_async(client: Scripting) -> AsyncInterpreter[Reserve]:
     ask = client.register_script(SCRIPT)
 
     async def handler(reserve: Reserve) -> float:
-        name, *given = question(reserve).values()
-        return turn(reserve, given[-1], await ask([KEY + name], given))
+        name, *given = parameters(reserve).values()
+        return checked_wait(reserve, given[-1], await ask([KEY + name], given))
 
     return Reserve.awaited_by(handler)
 
 
 def turns_in_postgresql(connect: Callable[[], ContextManager[Any]]) -> Interpreter[Reserve]:
-    """Make a handler of `Reserve` whose turns are in PostgreSQL, by the server's clock.
+    """Make a handler of `Reserve` that keeps its turns in PostgreSQL, by the server's clock.
 
     A failure of the database fails the try. Create the table once; it has a row for each name:
     `CREATE UNLOGGED TABLE ixbackoff_turns (name text PRIMARY KEY, next float8 NOT NULL)`.
@@ -104,15 +104,15 @@ def turns_in_postgresql(connect: Callable[[], ContextManager[Any]]) -> Interpret
     >>> interpreter = turns_in_postgresql(lambda: psycopg.connect("host=localhost"))
 
     Args:
-        connect: returns a connection of psycopg 3, whose transaction ends with its block, such as
-            the method `connection` of psycopg's pool.
+        connect: a function that returns a connection of psycopg 3, for a `with` block that ends its
+            transaction, such as the method `connection` of psycopg's pool.
     """
 
     def handler(reserve: Reserve) -> float:
-        given = question(reserve)
+        given = parameters(reserve)
         with connect() as connection:
             (wait,) = connection.execute(TURN, given).fetchone()
-        return turn(reserve, given["longest"], wait)
+        return checked_wait(reserve, given["longest"], wait)
 
     return Reserve.handled_by(handler)
 
@@ -128,15 +128,15 @@ def turns_in_postgresql_async(
     """
 
     async def handler(reserve: Reserve) -> float:
-        given = question(reserve)
+        given = parameters(reserve)
         async with connect() as connection:
             (wait,) = await (await connection.execute(TURN, given)).fetchone()
-        return turn(reserve, given["longest"], wait)
+        return checked_wait(reserve, given["longest"], wait)
 
     return Reserve.awaited_by(handler)
 
 
-def question(reserve: Reserve) -> dict[str, Any]:
+def parameters(reserve: Reserve) -> dict[str, Any]:
     """Return the parameters of `TURN`, in the order of the arguments of `SCRIPT`."""
     left, each = time_limit(), reserve.per / reserve.tries
     longest = reserve.line if left is None else min(reserve.line, left)
@@ -144,7 +144,7 @@ def question(reserve: Reserve) -> dict[str, Any]:
     return {"name": reserve.name, "each": each, "ahead": ahead, "longest": longest}
 
 
-def turn(reserve: Reserve, longest: float, wait: Any) -> float:
+def checked_wait(reserve: Reserve, longest: float, wait: Any) -> float:
     seconds = float(wait)
     if seconds <= longest:
         return seconds

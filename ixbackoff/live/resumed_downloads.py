@@ -17,15 +17,15 @@ from .exchanges import Exchange, Progress
 from .files import PartFile, PartOrigin, is_header
 
 GAIN = 256 * 1024
-"""A try opens another connection if the one that broke delivered as many new bytes."""
+"""A try opens another connection if the broken one delivered at least this many new bytes."""
 OVERLAP = 64 * 1024  # the last bytes of a part, which the next range repeats, to compare them
 CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,20})-([0-9]{1,20})/([0-9]{1,20}|\*)")
 LENGTH = re.compile("[0-9]{1,20}")
 STRONG = re.compile(r'"[!#-~]+"')
 """One strong ETag that is not empty: an empty one does not tell versions apart."""
 DISTANCE = 60.0
-"""Seconds: a `Last-Modified` date is a strong validator if it lies as far before `Date` (RFC 9110,
-section 8.8.2.2)."""
+"""Seconds: a `Last-Modified` date that lies at least this far before `Date` is a strong validator
+(RFC 9110, section 8.8.2.2, asks for 1 s, and more if the two may be of different clocks)."""
 
 
 class Fetched(NamedTuple):
@@ -81,7 +81,7 @@ class Arrival:
         """
         headers = response.headers
         if response.status_code == 206 and self._continues_with(headers):
-            self._overlap = self.part.end(self._first)
+            self._overlap = self.part.tail(self._first)
         elif response.status_code in (206, 416):
             self.part.begin(None)
             return False
@@ -218,7 +218,7 @@ def etag_of(headers: Mapping[str, str]) -> str | None:
 
 
 def validator_of(headers: Mapping[str, str]) -> str | None:
-    """Return an ETag or a date that changes whenever the bytes do; `None` without one.
+    """Return the strong ETag or date by which a response can be resumed; `None` without one.
 
     >>> validator_of({"ETag": '"v1"'}), validator_of({"ETag": 'W/"v1"'})
     ('"v1"', None)

@@ -23,7 +23,7 @@ from .addresses import Allowed, checked
 from .httpinternals import report_cuts
 from .limits import Deadline
 
-PIECE = 16 * 1024  # bytes; one system call sends all of them or none
+PIECE = 16 * 1024  # bytes; one system call usually sends all of them
 
 
 class Use:

@@ -39,7 +39,7 @@ def store_of(
         limits: the time-outs, in seconds, of a store on the network.
 
     Raises:
-        ValueError: the URL names no store, or no key.
+        ValueError: the URL names no store, or no allowed key.
         OSError: the folder cannot be made.
         ImportError: obstore is not installed.
     """
@@ -89,7 +89,7 @@ def s3_store(
         limits: the time-outs, in seconds.
 
     Raises:
-        ValueError: the endpoint does not begin with `http://` or `https://`.
+        ValueError: the endpoint does not begin with `http://` or `https://`, or has a wrong port.
         ImportError: obstore is not installed.
     """
     with needed("s3://", "live", LIVE):

@@ -95,7 +95,7 @@ async def in_thread(work: Callable[[], None]) -> None:
             failures.append(error)
 
     # The thread has a task: `Task.cancel` of asyncio ignores the shields of anyio, but a task group
-    # waits for its tasks all the same.
+    # waits for its tasks nevertheless.
     async with anyio.create_task_group() as group:
         group.start_soon(anyio.to_thread.run_sync, recorded)
     for failure in failures:

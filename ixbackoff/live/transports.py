@@ -27,7 +27,7 @@ IDLE = 30.0  # seconds for which an unused connection stays open
 IDLE_MOST = 32  # unused connections
 
 # Length and ETag have to be those of the resource itself, so requests accept no encoding. The body
-# of a response that is encoded all the same is stored unchanged.
+# of a response that is nevertheless encoded is stored unchanged.
 HEADERS = {"Accept-Encoding": "identity"}
 
 
@@ -148,7 +148,7 @@ def timeout_of(limits: Limits) -> httpx2.Timeout:
 
 
 def trusted() -> ssl.SSLContext:
-    """Return a context with the trusted certificates: the system's, or those of `SSL_CERT_FILE`."""
+    """Return a context with the certificates of the system, `SSL_CERT_FILE` or `SSL_CERT_DIR`."""
     return certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 

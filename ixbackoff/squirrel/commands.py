@@ -82,7 +82,7 @@ class GetETag(Command[str | None]):
 
 @dataclass(frozen=True)
 class Fetch(Command[Brought]):
-    """Fetch the missing bytes of a resource into a file, which exists until the program has ended.
+    """Fetch the missing bytes of a resource into a file, which stays until the program ends.
 
     A complete file with the ETag `etag` is not fetched again.
     """
@@ -134,8 +134,8 @@ class Claim(Command[str]):
 class Swap(Command[bool]):
     """Make `copy` the current copy in the index, and end the claim to its key.
 
-    The former key becomes a doomed claim. Nothing changes if `copy` is current already (the answer
-    is `True`), if another key than `expected` is, or if the claim is missing or doomed (`False`).
+    The former key becomes a doomed claim. The answer says whether `copy` is current now. It is
+    `False`, with no change, if the current key is not `expected`, or the claim missing or doomed.
     """
 
     resource: Resource

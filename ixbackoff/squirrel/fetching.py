@@ -139,7 +139,7 @@ class FetchedFiles:
 
 
 def open_file(folder: str, name: str) -> FetchedFile:
-    """Open the file that an earlier run left, or a private one if another process has it."""
+    """Open the shared file of a resource, or a private one if another process has that open."""
     resumable = True
     for _ in range(TRIES):
         path = os.path.join(folder, name if resumable else f"{name}{PRIVATE}{uuid4().hex}")
@@ -155,7 +155,7 @@ def open_file(folder: str, name: str) -> FetchedFile:
 
 @contextmanager
 def made(folder: Path) -> Generator[Path]:
-    """Make a folder if it is missing; at the end, remove it again if it is empty."""
+    """Make a folder and its parents if missing; at the end, remove the made ones that are empty."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -65,7 +65,7 @@ class Index:
     Threads share an index: their transactions are done one after the other.
 
     Raises:
-        ValueError: the URL does not name a database of these kinds.
+        ValueError: the URL does not name a database of SQLite or PostgreSQL.
         IndexBroken: the database cannot be used.
         IndexUnavailable: the database cannot be reached at the moment.
         ImportError: the driver is missing; the error names the extra to install.

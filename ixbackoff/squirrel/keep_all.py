@@ -148,7 +148,7 @@ def outcome(resource: Resource, keep: Callable[[], Kept]) -> SummaryLine:
 
 
 class OriginBudgets:
-    """The retry budgets of the origins asked last; all jobs share them, to spare a failing one."""
+    """The retry budgets of recent origins; all jobs share them, to spare an origin that fails."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -79,7 +79,7 @@ def keep(resource: Resource, places: Places) -> Do[Row, Kept]:
 
 @attempt
 def cleared(strays: list[str], claims: tuple[str, ...], places: Places) -> Do[Clearing, None]:
-    """Remove objects other than the current copy: `strays`, without a claim, and `claims`.
+    """Remove the objects with the keys `strays`, which have no claim, and those of `claims`.
 
     A squirrel that still uses a claimed key retries with a new one.
     """

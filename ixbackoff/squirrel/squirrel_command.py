@@ -110,7 +110,7 @@ def add_limits(parser: Parser) -> None:
         "--base",
         metavar="SECONDS",
         type=SECONDS,
-        help="the first wait; the next ones take twice and four times as long "
+        help="the first wait, in seconds; the next ones take twice and four times as long "
         "(default: 1; with --demo 0.1)",
     )
 

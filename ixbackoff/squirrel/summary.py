@@ -41,7 +41,7 @@ class SummaryLine(NamedTuple):
 class Summary:
     """The lines of resources, printed in a table at the end or one by one, and their totals."""
 
-    stop: Event = field(default_factory=Event)  # once set, it causes failures: they are ignored
+    stop: Event = field(default_factory=Event)  # once set, it causes failures, which are ignored
     table: bool = True  # otherwise each line is printed immediately
     total: int | None = None  # `None` if unknown
     copied: int = 0
@@ -105,7 +105,7 @@ class Summary:
 def show(lines: Sequence[SummaryLine]) -> None:
     """Print the table on standard output.
 
-    In a narrow terminal a key is broken, but only after its first part.
+    In a narrow terminal a key takes two lines, and is broken after its first part.
     """
     from rich.console import Console
     from rich.table import Table

@@ -48,8 +48,8 @@ WRONG: dict[str, Callable[[Any], object]] = {
     ),
     "3 is not a chain: write Here.to": lambda page: page.bottom >> 3,
     "is not a command or an attempt": lambda page: at(N3).retry(page.burger),
-    "Sub: derive a state from State": lambda page: type("Sub", (page.PattyOn,), {}),
-    "Bare: derive a state from State": lambda page: type("Bare", (page.State,), {}),
+    "Sub: derive it from State": lambda page: type("Sub", (page.PattyOn,), {}),
+    "Bare: derive it from State": lambda page: type("Bare", (page.State,), {}),
 }
 
 

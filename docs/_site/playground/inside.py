@@ -69,7 +69,7 @@ def examples() -> str:
 
 
 def made(source: str) -> tuple[str, Program[Any, Any, Any, Any], list[str]]:
-    """Execute the source; return the name of its last program, it, and a flag for its schedule.
+    """Execute the source; return the name of its last program, this program, and a schedule flag.
 
     Raises:
         Wrong: the source raises an exception, or contains no program.
