@@ -1,1 +1,1 @@
-"""The published experiments, over the public fleet; each has one file."""
+"""The published experiments, repeated with `ixbackoff.fleet`; each has one file."""

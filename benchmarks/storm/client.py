@@ -46,7 +46,7 @@ class Counts(NamedTuple):
 
 
 class Clients:
-    """Many clients of one server; each request is a try of a program that `run_async` runs."""
+    """Many clients of one server; each runs a program by `run_async`, or the article's loop."""
 
     def __init__(self, words: Namespace, port: int) -> None:
         self.host: str = words.host

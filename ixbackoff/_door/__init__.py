@@ -1,1 +1,1 @@
-"""The command line: a module for each command of `ixbackoff`."""
+"""The command line: the commands about programs and type checkers, and the table of all."""

@@ -38,7 +38,7 @@ def shown(model: Model) -> list[str]:
     best, works = model.near[0], model.near[0].works
     kind = NAMES[best.kind].format(best.workers, "s" * (best.workers > 1))
     others = f"{len(model.near) - 1 or 'no'} other{'s' * (len(model.near) > 2)}"
-    limit = f"refuses from {model.limit} at once" if model.limit else "no refusal"
+    limit = f"at most {model.limit} requests at once" if model.limit else "no refusal"
     capacity = f"; capacity {best.workers / fmean(works):.1f}/s" if best.workers else ""
     return [
         f"service    {kind}, {limit} ({model.tries} tries; {others} within 10 nats)",
@@ -46,7 +46,7 @@ def shown(model: Model) -> list[str]:
         f"percentile{capacity}",
         *(f"slow       {f:.2f} times from {a:.1f} s to {b:.1f} s" for a, b, f in best.phases),
         f"failures   {model.fails:.1%} by chance",
-        f"sight      {model.blur:.0%} of the refusals on the wrong side of the limit",
+        f"sight      {100 * model.blur:.0f} tries on the wrong side of the limit per 100 refusals",
     ]
 
 

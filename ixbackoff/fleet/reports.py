@@ -147,7 +147,7 @@ def spread(sample: Sample[Numbers], columns: Mapping[str, float] = COLUMNS) -> s
 
 
 def written(number: float) -> str:
-    """Return a number as text, with two digits or more; infinity is "never", and nan "none".
+    """Return a number as text, exact to two digits or more; infinity is "never", and nan "none".
 
     >>> written(1353.5), written(7.25), written(9.0), written(0.0412), written(float("inf"))
     ('1354', '7.2', '9', '0.041', 'never')

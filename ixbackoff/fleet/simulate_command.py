@@ -363,8 +363,8 @@ def foretold(sample: Sample[Numbers], args: Namespace) -> int:
     endless = args.model.limit is None or args.model.near[0].kind == "none"
     if endless and most > args.model.seen:
         asked = f"--load {args.load:g}" if args.load else "This"
-        text = f"{asked} brings {most:.0f} at once, but the trace had only {args.model.seen}."
-        print(text, file=sys.stderr)
+        text = f"{asked} brings {most:.0f} requests at once, but the trace had only"
+        print(f"{text} {args.model.seen}.", file=sys.stderr)
         return FAILED
     print(spread(sample, {"from": below, "to": 1 - below}))
     print(*(f"doubt: {doubt}\n" for doubt in args.model.doubts), sep="", end="")

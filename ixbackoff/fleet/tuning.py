@@ -22,7 +22,7 @@ from .services.replies import Answering
 from .simulation import simulate
 
 FACTOR = 2.0
-GROWN = 4  # after 4 (M + T) all waits have grown to M, although R may double earlier waits
+GROWN = 4  # after 4 (M + T) all waits are M, if 20 waits reach M; R may double earlier waits
 WATCHED = 10
 ROUNDED = 1 + 1e-9
 
@@ -137,17 +137,23 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         print(
             f"ladder    {tuning.rungs} waits would be needed for {args.outage:g} s, and the "
-            f"deepest ladder is {ladder}: its run gives up before the outage is over, "
-            "unless M is longer"
+            f"deepest ladder is {ladder}: its run may give up before the outage is over, "
+            "unless its waits are longer"
         )
     print(f"schedule  thain(timeout={tuning.timeout:g}, maximum={tuning.maximum:g})")
     sample = sampled(partial(checked, tuning, args.clients, args.outage), args)
     measured = max(check.failing for check in sample.results)
     holds = measured <= args.rate * ROUNDED
+    verdict = f"no more than --rate {args.rate:g}"
+    if not holds:
+        first = tuning.maximum / FACTOR ** (DEEPEST - 1)  # from which 20 waits reach M
+        verdict = (
+            f"more than --rate {args.rate:g}, because {DEEPEST} waits do not grow from "
+            f"{tuning.timeout:g} to {tuning.maximum:g} s; give --p99 {first:g} or more"
+        )
     print(
-        f"check     {measured:.1f} failed requests/s at most during the outage, with "
-        f"{args.seeds} seeds; the service can take {args.rate:g}: "
-        f"{'enough' if holds else 'too few'}"
+        f"check     late in a long outage, at most {measured:g} requests/s fail "
+        f"(--seeds {args.seeds}): {verdict}"
     )
     gave_up = sample.mean(attrgetter("gave_up"))
     p50, p99 = (written(sample.quantile(attrgetter(name))) for name in ("p50", "p99"))

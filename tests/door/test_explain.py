@@ -66,6 +66,7 @@ def test_what_is_not_a_code_is_told_in_one_sentence(
 def test_a_page_has_a_sentence_a_wrong_program_what_is_said_and_a_right_one(code: str) -> None:
     page = pages()[code]
     assert page.title.endswith(".")
+    assert ". " not in page.title
     kinds = [(language, words.strip()) for language, words, _ in BLOCK.findall(page.text)]
     assert kinds == [("python", "mistake"), ("text", "check"), ("python", "")]
 

@@ -94,7 +94,7 @@ def test_a_model_is_saved_and_foretells_the_trace_and_other_loads(here: Path, ca
     file = str(written(here / "trace.jsonl", events(tries)))
     assert main([file, "--save", "books.json", "--jobs", "1"]) == 0
     out = capsys.readouterr().out
-    assert "a queue in order, 4 workers, refuses from 16 at once" in out
+    assert "a queue in order, 4 workers, at most 16 requests at once" in out
     assert "no other within 10 nats" in out
     assert "held back  goodput/s" in out
     model = saved_model("books.json")
@@ -245,7 +245,7 @@ def test_a_real_service_is_fitted_and_another_policy_foretold(
 
     asyncio.run(record())
     main([str(trace), "--hold", "0.05", "--save", "books.json", "--even-so", "--jobs", "1"])
-    assert "8 workers, refuses from 24 at once" in capsys.readouterr().out
+    assert "8 workers, at most 24 requests at once" in capsys.readouterr().out
     model = saved_model("books.json")
     assert 8 / fmean(model.near[0].works) == pytest.approx(40.0, rel=0.1)
     happened = recorded([other]).tries

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from unittest.mock import patch
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ixbackoff.fleet import tuning
 from ixbackoff.fleet.fleet_command import main as fleet
 from ixbackoff.fleet.tuning import Tuned, failing_rate, tuned
 from ixbackoff.schedules.published import thain
@@ -79,8 +76,8 @@ def test_it_prints_the_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == (
         "ladder    at(N14): it waits for 20 s at least\n"
         "schedule  thain(timeout=0.1, maximum=2)\n"
-        "check     476.2 failed requests/s at most during the outage, with 2 seeds; "
-        "the service can take 500: enough\n"
+        "check     late in a long outage, at most 476.19 requests/s fail (--seeds 2): no more than "
+        "--rate 500\n"
         "latency   20.4 s in the median and 22.0 s at the 99th percentile of the runs that begin "
         "with the outage and succeed\n",
         "",
@@ -94,16 +91,18 @@ def test_it_says_that_no_ladder_is_so_long(capsys: pytest.CaptureFixture[str]) -
         "ladder    36 waits would be needed for 30 s, and the deepest ladder is N20"
     )
     assert lines[1] == "schedule  thain(timeout=0.01, maximum=1)"
-    assert "990.1 failed requests/s" in lines[2]
+    assert "at most 990.099 requests/s fail" in lines[2]
     assert lines[3] == "latency   no run that begins with the outage succeeds"
 
 
-def test_it_fails_if_the_service_would_not_hold_it(capsys: pytest.CaptureFixture[str]) -> None:
-    with patch.object(
-        tuning, "thain", lambda timeout, maximum, factor: thain(timeout, maximum / 2)
-    ):
-        assert fleet(["tune", *SOURCES, "--seeds", "1"]) == 1
-    assert "the service can take 1000: too few\n" in capsys.readouterr().out
+def test_it_fails_if_the_waits_cannot_grow_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["tune", "--clients", "100", "--rate", "1", "--seeds", "1", "--p99"]
+    assert fleet([*words, "0.00001"]) == 1
+    assert (
+        " requests/s fail (--seeds 1): more than --rate 1, because 20 waits do not grow from 1e-05 "
+        "to 100 s; give --p99 0.000190735 or more\n"
+    ) in capsys.readouterr().out
+    assert fleet([*words, "0.000190735"]) == 0
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from .undoing import KINDS, crowded
 IDLE = 0.025  # the share of the usual work below which a try did none: clocks are not exact
 OUTLIERS, NOTHING = 0.01, 1e-4  # the share of works that may have any length, and their density
 FEWEST, FACTOR = 30, log(1.25)  # the tries of a phase, and by how much its work differs at least
-MOST, MANY, PATIENCE = 24, 50_000, 4  # at MOST workers or MANY tries, PATIENCE worse end the search
+# With MOST workers or over MANY tries, more than PATIENCE worse fits in a row end the search.
+MOST, MANY, PATIENCE = 24, 50_000, 4
 NEAR = 10.0  # nats
 LOW = 0.7  # the share of the limit below which a refusal is a failure by chance
 VERSION = 1  # of saved models

@@ -30,9 +30,9 @@ def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
         "spans cannot be fitted; keep all of a short stretch.": alone > 0.01 * tries,
         f"Too little: {tries} tries, of which {best.busy} came when all workers were at work; give "
         f"{FEW} and {BUSY} or more.": tries < FEW or best.busy < BUSY,
-        f"{model.blur:.0%} of the refusals are on the wrong side of the limit: not all clients are "
-        "seen, the clocks disagree, tries were left by their clients, or there is more than one "
-        "queue behind.": model.blur > 0.2,
+        f"{100 * model.blur:.0f} tries per 100 refusals are on the wrong side of the limit: not "
+        "all clients are seen, the clocks disagree, tries were left by their clients, or there is "
+        "more than one queue behind.": model.blur > 0.2,
         f"Tries among many take {best.leak:.2f} times the work of others: no queue of the family "
         "explains it.": not 0.85 <= best.leak <= 1.15,
         f"Equally likely: {names}; simulations show the band of all.": len(model.near) > 1,
@@ -41,7 +41,7 @@ def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
         f"for at most {model.seen} tries at a time.": model.limit is None,
         f"{model.others / tries:.0%} of the tries failed in another way, for which there is no "
         "model.": model.others > 0.05 * tries,
-        "Slow when busy: the phases follow the load, as if a queue were not understood.": follows,
+        "Slow when busy: the phases follow the load, so they may be a queue in disguise.": follows,
     }
     return [sentence for sentence, holds in said.items() if holds]
 

@@ -43,7 +43,7 @@ def saved_model(path: str) -> Model:
 
 @dataclass(frozen=True)
 class FittedService(Service):
-    """The service of a model: `seed` chooses one of its candidates, and resamples their work."""
+    """The service of a model: `seed` chooses a candidate, and resamples the candidate's work."""
 
     model: Model
     seed: int
