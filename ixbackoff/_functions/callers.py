@@ -7,7 +7,6 @@ With a time limit, a budget, a stop, a gate or another interpreter, it runs that
 from __future__ import annotations
 
 from collections.abc import Callable
-from sys import modules
 from types import CoroutineType
 from typing import Any
 
@@ -31,6 +30,7 @@ from .._running.sleeping import (
     BLOCKING,
     LONGEST_SLEEP,
     SWITCHES,
+    asyncio_sleep,
     awaitable,
     blocking_sleep,
     short_sleep,
@@ -211,7 +211,7 @@ def in_task(descent: Callable[[], After], failure: Exception) -> tuple[After, An
     cancelled = cancelled_since(failure)  # `int` outside of tasks of asyncio
     if cancelled is int or SWITCHES:
         return after, awaitable(), default_logger(), cancelled
-    return after, modules["asyncio"].sleep, default_logger(), cancelled
+    return after, asyncio_sleep(), default_logger(), cancelled
 
 
 def check_answer(called: Called, answer: Any, mine: Mark) -> None:

@@ -99,6 +99,12 @@ def awaitable() -> Callable[[float], Awaitable[object]]:
     return pause
 
 
+def asyncio_sleep() -> Callable[[float], Awaitable[object]]:
+    """Return the function that sleeps in asyncio, while no switch is active."""
+    sleep: Callable[[float], Awaitable[object]] = sys.modules["asyncio"].sleep
+    return sleep
+
+
 def short_sleep() -> Callable[[float], None]:
     """Return the function for waits shorter than `BLOCKING`, while no switch is active."""
     return time.sleep
