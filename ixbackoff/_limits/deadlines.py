@@ -15,7 +15,7 @@ from .._words.commands import Command, Stream
 from .._words.failures import DeadlineExceeded
 from .._words.reasons import NOTE, add_note
 from .._words.verdicts import is_transient
-from .._words.vocabulary import CLOCK, Delay, Together, stands
+from .._words.vocabulary import CLOCK, Delay, Together, issued_in_line
 from ..schedules.timings import After
 from .eventloop import running
 
@@ -165,7 +165,7 @@ def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     """Issue `command` within `limits`, the innermost last; a cleanup has no limit."""
     try:
         if command.__class__ is Delay:
-            if stands(command):  # a gate refuses a try whose turn is after the deadline
+            if issued_in_line(command):  # a gate refuses a try whose turn is after the deadline
                 return (yield command)
             return (yield from wait_in_time(command, limits[0]))
         holding = [limit for limit in limits if not limit.ending]

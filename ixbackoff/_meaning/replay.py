@@ -9,7 +9,7 @@ from .._words.calls import Calling
 from .._words.commands import Command, Misuse, Stream
 from .._words.failures import CircuitOpen, Crowded, DeadlineExceeded, Predicate
 from .._words.verdicts import attach, recorded
-from .._words.vocabulary import CLOCK, Passage, Refused, Together, stands
+from .._words.vocabulary import CLOCK, Passage, Refused, Together, issued_in_line
 
 __tracebackhide__ = True
 
@@ -69,10 +69,10 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                 except BaseException as error:
                     failure = error
                 position -= 1
-            elif isinstance(command, Passage | Refused) or stands(command):
+            elif isinstance(command, Passage | Refused) or issued_in_line(command):
                 answer = failure = None  # of a gate; not in `log` either: a replayed try passes it
                 try:
-                    if stands(command) or ons is not None:  # with `ons`, a durable run answers
+                    if issued_in_line(command) or ons is not None:  # `ons`: a durable run answers
                         answer = None if position < len(log) else (yield command)
                     elif isinstance(command, Refused):
                         failure = command.refusal

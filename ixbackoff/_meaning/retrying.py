@@ -13,7 +13,7 @@ from .._words.failures import CircuitOpen, NotBefore, On, Predicate, Transient, 
 from .._words.reasons import TOO_LONG, add_note
 from .._words.rungs import DEEPEST, ENDLESS
 from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient
-from ..schedules.algebra import steady
+from ..schedules.algebra import spread_out, steady
 from ..schedules.timings import After, Chance, Timing, WaitFunction, usable
 
 if TYPE_CHECKING:
@@ -163,13 +163,6 @@ def begins(
     if spread == 1.0:
         return lambda: table.__getitem__, True, table
     return lambda: spread_out(table, spread, chance), True, None
-
-
-def spread_out(table: list[float], spread: float, chance: Random | None) -> WaitFunction:
-    import random  # here: a decorated function may never be called
-
-    more, source = spread - 1.0, chance or random
-    return lambda k: table[k] * (1.0 + more * source.random())  # as uniform(1, spread)
 
 
 def drawn(timing: Timing, chance: Chance | None = None) -> WaitFunction:

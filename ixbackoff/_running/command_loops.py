@@ -31,7 +31,7 @@ from .._words.commands import (
     unawaited,
 )
 from .._words.rungs import ENDLESS
-from .._words.vocabulary import Delay, Now, Together, stands
+from .._words.vocabulary import Delay, Now, Together, issued_in_line
 from ..schedules.algebra import check_schedule
 from .eventloops import shielded, with_timeout
 from .sleeping import log_ended
@@ -204,7 +204,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
             handler, command = run.send(answer) if failure is None else run.throw(failure)
             answer = failure = None
             try:
-                if stopping and (command.__class__ is not Delay or stands(command)):
+                if stopping and (command.__class__ is not Delay or issued_in_line(command)):
                     with shielded():
                         answer = await handler(command)
                 else:

@@ -134,6 +134,9 @@ def read(function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs) -> Read
     >>> from ixbackoff.live import live
     >>> at(N0).do(do(read(len, "four")).hedged(Hedge())).run(live())
     4
+
+    Raises:
+        TypeError: `function` is not callable.
     """
     return Read(checked("read", function), args, tuple(kwargs.items()))
 
@@ -165,6 +168,9 @@ def read_async(
     >>> from asyncio import sleep
     >>> read_async(sleep, 2)
     read_async(sleep, 2)
+
+    Raises:
+        TypeError: `function` is not callable.
     """
     return ReadAsync(checked("read_async", function), args, tuple(kwargs.items()))
 

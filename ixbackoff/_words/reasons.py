@@ -30,7 +30,7 @@ Reason: TypeAlias = Literal[
 - "budget empty": the retry budget had no token for another try.
 - "circuit open": it failed with `CircuitOpen`: the breaker refused its last try.
 - "crowded": it failed with `Crowded`: a gate refused its last try.
-- "stopped": it was asked to stop, before its start or in a wait.
+- "stopped": it was asked to stop, before its start, in a wait, or in line at a gate.
 - "asked for too long": the service asked to be left alone for longer than `longest`.
 - "misuse": the program has to be changed.
 - "parked": it is durable, and no process holds it during its wait; it continues after the wait.

@@ -268,7 +268,7 @@ class Reserve(Command[float]):
         raise Misuse("A turn is reserved for an effect: write do(effect).through(Reserve(...)).")
 
 
-def stands(command: Command[Any]) -> bool:
+def issued_in_line(command: Command[Any]) -> bool:
     """Return whether a try in line at a gate has issued `command`: no journal records that.
 
     After a crash the turn of the try may be over, so it reserves another one.

@@ -135,7 +135,7 @@ def is_short(headers: Mapping[str, str]) -> bool:
 def limited(timeout: float | None) -> float | None:
     """Return a timeout of a client, but at most the seconds that the request has left.
 
-    The timeout is at least 0.001, because libraries reject 0 or give it another meaning.
+    If none are left, it is 0.001, because libraries reject 0 or give it another meaning.
     """
     left = time_limit()
     if left is None:

@@ -115,8 +115,8 @@ def requests(session: Session, hosts: Collection[str], *, again: bool = True) ->
     >>> from ixbackoff.clients import marks
     >>> session = marks.requests(requests.Session(), {"orders.internal"})
     """
-    mark, send = marking(hosts, again), session.send
-    if not hasattr(session, "mount"):
+    mark, send = marking(hosts, again), getattr(session, "send", None)
+    if send is None or not hasattr(session, "mount"):
         raise Misuse(f"marks.requests({session!r}) takes a session of requests: see marks.httpx.")
 
     def marked(request: Any, **options: Any) -> Any:  # also called for each redirect

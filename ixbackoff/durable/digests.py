@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .._words.calls import Calling
 from .._words.commands import Command
 from .._words.values import fields_of
-from .._words.vocabulary import Delay, Together, stands
+from .._words.vocabulary import Delay, Together, issued_in_line
 from .codec import JSON, Unrecordable, derives, encode, module_of, shown
 
 DIGITS = 24
@@ -30,7 +30,7 @@ def digest_of(command: Command[Any]) -> CommandDigest:
         if command.hedge is not None:
             return CommandDigest("Twice", "1", "a hedged effect")
         return CommandDigest("Together", str(number), f"{number} concurrent effects")
-    if stands(command):
+    if issued_in_line(command):
         return CommandDigest("Line", "", "a place in line")
     if isinstance(command, Delay):
         return CommandDigest(

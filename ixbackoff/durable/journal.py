@@ -16,7 +16,7 @@ from .._words.commands import Command, Stream
 from .._words.failures import Predicate
 from .._words.reasons import Reason
 from .._words.rungs import DEEPEST, ENDLESS
-from .._words.vocabulary import CLOCK, Delay, Passage, Refused, Together, stands
+from .._words.vocabulary import CLOCK, Delay, Passage, Refused, Together, issued_in_line
 from .digests import DIGITS, CommandDigest, digest_of
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ class Line:
         if command is CLOCK or isinstance(command, Passage):
             return
         self.digest = digest_of(command)
-        if stands(command) or isinstance(command, Delay | Refused):
+        if issued_in_line(command) or isinstance(command, Delay | Refused):
             return
         run = self.run
         if run is not None:

@@ -49,7 +49,16 @@ from .._words.verdicts import (
     recorded,
     seconds_asked,
 )
-from .._words.vocabulary import CLOCK, PASSAGE, Delay, Now, Passage, Refused, Together, stands
+from .._words.vocabulary import (
+    CLOCK,
+    PASSAGE,
+    Delay,
+    Now,
+    Passage,
+    Refused,
+    Together,
+    issued_in_line,
+)
 from .codec import JSON, decode, encode, encode_failure, shown
 from .journal import (
     CURRENT,
@@ -178,7 +187,7 @@ class Performer:
                     failure = not_affordable(command)
                     continue
                 line.identify(command)
-                aborted, standing = line.aborted, stands(command)
+                aborted, in_line = line.aborted, issued_in_line(command)
                 try:
                     self.over = self.over or line.diverged(entry)
                     if self.over is not None:
@@ -196,7 +205,7 @@ class Performer:
                         stream.close()  # the commands of its `finally` blocks are not performed
                         raise
                     failure = error
-                if not standing or line.aborted is not aborted:  # else there is no entry
+                if not in_line or line.aborted is not aborted:  # else there is no entry
                     line.next()
         except StopIteration as end:
             return end.value
@@ -249,7 +258,7 @@ class Performer:
         kind: type = command.__class__
         if kind is Delay or (kind is Together and Together not in self.handlers):
             return False
-        return kind in (Now, Refused) or (self.threads and not stands(command))
+        return kind in (Now, Refused) or (self.threads and not issued_in_line(command))
 
     async def in_a_row(self, command: Any, stream: Stream, line: Line) -> Reached:
         """Perform a command and its successors in one thread, until one has to be awaited.
@@ -314,7 +323,7 @@ class Performer:
         raise asyncio.CancelledError
 
     async def recorded(self, command: Any, line: Line) -> Any:
-        if stands(command):
+        if issued_in_line(command):
             return await self.stood(command, line)
         again = line.first_again()
         if command.__class__ is Delay:

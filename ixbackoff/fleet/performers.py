@@ -92,13 +92,13 @@ class TaskPerformer(ABC):
 
     def wait(self, wait: Any) -> None:
         """Begin to stand in line, or the wait of a program."""
-        environment, stands = self._environment, wait._run is LINE
-        if not stands and not self.waits:
+        environment, in_line = self._environment, wait._run is LINE
+        if not in_line and not self.waits:
             raise waits_in_an_attempt()
         now = environment.events.now
-        start = self.begun if environment.from_start and not stands else now
+        start = self.begun if environment.from_start and not in_line else now
         when = max(now, start + wait.seconds)
-        if not stands:
+        if not in_line:
             self.begun = when
         waited = self._waits_for = Performed(now, wait, None, None, self.number)
         environment.events.at(when, self._wake, waited)

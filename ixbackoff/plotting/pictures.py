@@ -50,8 +50,8 @@ def plot(
 
     Raises:
         TypeError: a value of `schedules` is not a schedule.
-        ValueError: there is nothing to draw, or a schedule gives a wait that is not a finite number
-            of seconds.
+        ValueError: there is nothing to draw, or a schedule gives a wait that is not a number of
+            seconds, 0 or more. Infinite waits are left out.
         ImportError: matplotlib is missing; the message names the extra to install.
         OSError: the folder cannot be written to.
     """

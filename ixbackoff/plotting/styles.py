@@ -44,7 +44,7 @@ def line_style(number: int, points: int = 0, colors: Sequence[str] = COLORS) -> 
 
 
 def plain(axis: Any) -> None:
-    """Write the numbers of an axis in full, 0.1, 10 and 10,000; mark where it gets logarithmic."""
+    """Write the numbers of an axis in full, 0.1, 10 and 10,000; set the ticks of a symlog axis."""
     ticker: Any = import_module("matplotlib.ticker")
     if axis.get_scale() == "symlog":
         tens = [10**k for k in range(12)]

@@ -61,7 +61,7 @@ class Exponential(Series):
                 f"factor={factor!r}: give 1 or more: a wait is never shorter than the one before."
             )
         if cap is not None and not finite(cap) >= finite(base):
-            raise ValueError(f"cap={cap!r}: give at least the base, {base!r} s.")
+            raise ValueError(f"cap={cap!r}: give at least the base, {base!r} s, or None.")
         self.base: Final = finite(base)
         self.factor: Final = finite(factor)
         self.cap: Final = None if cap is None else finite(cap)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import repeat
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -151,6 +152,12 @@ def test_a_client_of_another_library_is_refused() -> None:
         marks.httpx(requests.Session(), HERE)
     with pytest.raises(Misuse, match="a session of requests: see"):
         marks.requests(httpx.Client(), HERE)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("other", [object(), SimpleNamespace(mount=print)], ids=["none", "mount"])
+def test_an_object_that_sends_nothing_is_refused_as_well(other: Any) -> None:
+    with pytest.raises(Misuse, match="a session of requests: see"):
+        marks.requests(other, HERE)
 
 
 def test_an_address_of_ipv6_is_a_name() -> None:
