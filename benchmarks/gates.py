@@ -148,7 +148,7 @@ def spread(numbers: Sequence[float]) -> str:
 def against_quotas() -> Picture:
     """Return the requests in each second, if the service says when, and if it does not."""
     shown = {
-        "ladders alone": "retries alone",
+        "ladders alone": "ladders alone",
         "one Limiter(10, line=20)": "one Limiter(10)",
         "ten Limiter(10, line=20)": "ten Limiter(10)",
         "ten Limiter.learning(line=20)": "ten that learn",
@@ -168,8 +168,9 @@ def against_quotas() -> Picture:
         panel = Panel("requests per second", lines, title=title, scale="symlog")
         panels.append([panel._replace(limits=(-0.5, 200.0))])
     headline = "Clients want 20 requests/s, the quota is 10/s: who asks in vain? (seed 0)"
-    note = """retries alone: no limiter. one: all clients share it. ten: one for each tenth of them.
-Limiter(10): at most 10 tries/s. that learn: Limiter.learning. A try is in line for up to 20 s."""
+    note = """ladders alone: retries, but no limiter. one: all clients share it.
+ten: one for each tenth of them. that learn: Limiter.learning.
+Limiter(10): at most 10 tries/s. A try is in line for up to 20 s."""
     return Picture(headline, panels, (11.0, 6.0), note, shared=True)
 
 
@@ -189,8 +190,9 @@ def under_load(results: Sequence[Sequence[Row]]) -> Picture:
         Panel(label, over_time, outage=("the service is down", (60.0, 120.0)), limits=(0, 80)),
     ]
     headline = f"Throttle() keeps three quarters of the capacity (mean of {len(results)} seeds)"
-    note = """Capacity: 100 requests/s; right: 60 runs/s begin. ladders alone: retries, with waits.
-the book's: the throttle of Google's SRE book, 2 tries for an answer of the last 120 s."""
+    note = """Capacity: 100 requests/s. ladders alone: retries, with waits.
+Right: 60 runs/s begin; the means of 5 s, drawn up to 80.
+the book's: the throttle of Google's SRE book; 2 (1.1) tries for an answer in 120 (30) s."""
     return Picture(f"{headline}, and is back at once (seed 0)", [panels], (11.0, 5.0), note)
 
 

@@ -184,7 +184,10 @@ def picture(means: Mapping[tuple[str, float], Measured]) -> Picture:
         Panel("p99 of the latency, ms", lines(lambda of: 1000 * of.p99), x, scale="log"),
         Panel("runs that succeed per second", lines(lambda of: of.well), x),
     ]
-    headline = f"Hedges: a shorter tail below the capacity, harm near it (mean of {SEEDS} seeds)"
+    headline = (
+        "Hedges shorten the tail below the capacity, and harm near it; without a bound, "
+        f"far below it (mean of {SEEDS} seeds)"
+    )
     note = f"""Capacity: 1,000 requests/s; a run has {LIMIT:g} s. A hedge: a copy of a slow request.
 unbounded: after 40 ms. Hedge(): if slower than 95 % of the last ones. extra=0.01: than 99 %."""
     return Picture(headline, [panels], (11.0, 4.5), note)

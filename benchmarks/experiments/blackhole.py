@@ -72,8 +72,8 @@ def picture(results: Sequence[FilesRead]) -> Picture:
         result.kind: [*accumulate(second.well for second in result.outcome.seconds)]
         for result in results
     }
-    headline = "One of three servers is silent: readers that first try one byte read most files"
-    note = f"""{NOTE}first fetches one byte, for 5 s. Limit of a file: 60 s; of fixed none.
+    headline = "One of three servers is silent: readers that first try one byte read the most"
+    note = f"""{NOTE}first fetches one byte, within 5 s. Limit of a file: 60 s; fixed has none.
 {results[0].readers} readers, each with one file at a time."""
     return Picture(headline, [[Panel("files that were read", by_second(reads))]], note=note)
 

@@ -94,7 +94,7 @@ def picture(results: Sequence[Buffered]) -> Picture:
         Panel("consumed, MB/s", consumed, x="producers", limits=(0, None)),
         Panel(f"collisions in {seconds} s", collisions, x="producers", scale="symlog"),
     ]
-    headline = "On a full disk, producers that look first hardly collide, and most is consumed"
+    headline = "On a full disk, producers that look first hardly collide and feed the consumer best"
     note = NOTE + "first looks for free space. Collision: no space for a file."
     return Picture(headline, [panels], note=note)
 

@@ -126,7 +126,8 @@ def picture(results: Sequence[Protected]) -> Picture:
         {"requests per second": "symlog", "runs that end well per second": "linear"},
         ("the service is down", results[0].watched.stopped.span),
         "no limit: neither budget nor breaker. breakers: each has an equal share of clients.\n"
-        "budget, grpc: a retry budget with the numbers of gRPC; its failed runs are not shown.",
+        "budget, grpc: a retry budget with the numbers of gRPC; its failed runs are not shown.\n"
+        "Rates above 100 after the outage: runs that waited end, too.",
     )
 
 

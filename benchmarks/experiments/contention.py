@@ -89,7 +89,11 @@ def picture(results: Sequence[Contention]) -> Picture:
         f"{results[-1].clients} clients, one row: exponential waits without jitter "
         "take {exponential:.0f} s; no wait is fastest"
     )
-    return Picture(headline, [panels], (11.0, 4.5))
+    first, cap = f"{2000 * BASE:g} ms", f"{CAP:g} s"
+    note = f"""Who loses a race for the row waits and calls again. none: waits 0 s.
+exponential: waits {first}, doubled each time, up to {cap}. equal: at random, half of that or more.
+full: at random, up to that. decorrelated: at random, up to 3 times the last wait, or {cap}."""
+    return Picture(headline, [panels], (11.0, 4.8), note)
 
 
 EXPERIMENT = Experiment(contention, row, picture, seeds=100, average=fmean)

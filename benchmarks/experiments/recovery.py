@@ -176,7 +176,7 @@ def picture(results: Sequence[Comparison]) -> Picture:
         lines = by_size((name, x, y / x) for name, x, y in (*bounds, *lasts, *medians))
         for name in "last client", "median":
             lines[name] = lines[name]._replace(style={**lines[name].style, "linestyle": ""})
-        panels.append(Panel(label, lines, x, title, x_scale="log", limits=(0.9, 6)))
+        panels.append(Panel(label, lines, x, title, x_scale="log", limits=(0.9, 7.2)))
     headline = "How late the end of an outage is noticed: with a maximum M, at most M after its end"
     many, (t, f, r, m) = len(capped.noticed) + capped.gave_up, capped.formula
     note = f"""T: {t:g} s. F: {f:g}. N: 0, 1, 2, ... R: random, from 1 to {r:g}. M: {m:g} s.

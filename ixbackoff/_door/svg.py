@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import pairwise
 from math import inf, isclose
@@ -67,6 +67,7 @@ def as_svg(planned: Planned) -> str:
     limits = [one.limit.seconds for one in planned.fits]
     axis = Axis(max(last, *(one for one in limits if one <= last * FARTHEST), 0.0) * 1.02)
     top = TOP + 18 * len(limits) - (0 if limits else 22)
+    lines = sorted(axis.x(one) for one in limits if one <= axis.span)
     bottom = top + ROW * len(plan.rungs)
     body = [
         *heading(planned, bottom + BELOW + 22 * len(limits) - 10),
@@ -80,7 +81,7 @@ def as_svg(planned: Planned) -> str:
             line
             for row, (rung, below) in enumerate(pairwise([*plan.rungs, None]))
             if rung is not None
-            for line in drawn_rung(axis, top + ROW * (row + 0.5), rung, below)
+            for line in drawn_rung(axis, top + ROW * (row + 0.5), rung, below, lines)
         ),
     ]
     return "\n".join([*body, "</svg>"])
@@ -103,27 +104,29 @@ def heading(planned: Planned, height: float) -> Iterator[str]:
         place = f'style="font-size: {letters:.1f}px" x="12" y="{y}"'
         yield f'<text class="{kind}" {place}>{escape(line)}</text>'
     x, below = 12.0, 44.0 + 22 * (len(lines) - 1)
-    for sign, words in key(planned):
-        yield sign.format(x=x, y=below, end=x + 30, middle=x + 15)
-        yield f'<text class="quiet key" x="{x + 36:g}" y="{below + 5:g}">{words}</text>'
-        x += 36 + 0.85 * LETTER * len(words) + 8
+    for sign, width, words in key(planned):
+        yield sign.format(x=x, y=below, end=x + 30, middle=x + 6)
+        yield f'<text class="quiet key" x="{x + width:g}" y="{below + 5:g}">{words}</text>'
+        x += width + 0.85 * LETTER * len(words) + 12
 
 
-def key(planned: Planned) -> Iterator[tuple[str, str]]:
+def key(planned: Planned) -> Iterator[tuple[str, float, str]]:
+    """Return the signs of the picture, the distances from the signs to their words, and these."""
     rungs = planned.plan.rungs
-    yield '<circle class="try" cx="{middle:g}" cy="{y:g}" r="6"/>', "a try"
+    yield '<circle class="try" cx="{middle:g}" cy="{y:g}" r="6"/>', 18, "a try"
     if any(rung.takes for rung in rungs):
         line = '<line class="takes" x1="{x:g}" x2="{end:g}" y1="{y:g}" y2="{y:g}"/>'
-        yield line, "its time"
+        yield line, 40, "its time"
     for when in dict.fromkeys(rung.when for rung in rungs if rung.when):
         line = f'<line class="wait {when}"'
         words = {"failed": "wait if failed", "well": "wait if well"}.get(when, "perhaps a wait")
-        yield line + ' x1="{x:g}" x2="{end:g}" y1="{y:g}" y2="{y:g}"/>', words
+        yield line + ' x1="{x:g}" x2="{end:g}" y1="{y:g}" y2="{y:g}"/>', 36, words
     if planned.plan.wait_count == inf:
-        yield "", "and so on, with the last wait repeated"
+        yield "", 0, "and so on, with the last wait repeated"
 
 
 def scale(axis: Axis, top: float, bottom: float) -> Iterator[str]:
+    yield f'<text class="quiet key" x="12" y="{top - 2:g}">rung</text>'
     for seconds in axis.ticks():
         x = axis.x(seconds)
         label = spoken(seconds) if seconds else "0 s"
@@ -138,7 +141,9 @@ def scale(axis: Axis, top: float, bottom: float) -> Iterator[str]:
     )
 
 
-def drawn_rung(axis: Axis, y: float, rung: PlannedRung, below: PlannedRung | None) -> Iterator[str]:
+def drawn_rung(
+    axis: Axis, y: float, rung: PlannedRung, below: PlannedRung | None, limits: Sequence[float]
+) -> Iterator[str]:
     yield f'<line class="row" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" y1="{y:g}" y2="{y:g}"/>'
     yield f'<text x="12" y="{y + 5:g}">N{rung.rung}</text>'
     takes = rung.takes or 0.0
@@ -149,7 +154,7 @@ def drawn_rung(axis: Axis, y: float, rung: PlannedRung, below: PlannedRung | Non
         yield f'<line class="wait {rung.when}" x1="{x1:.1f}" x2="{x2:.1f}" y1="{y:g}" y2="{y:g}"/>'
         if below is not None and isclose(below.begins, after):
             yield f'<line class="down" x1="{x2:.1f}" x2="{x2:.1f}" y1="{y:g}" y2="{y + ROW:g}"/>'
-        yield label(x1, x2, y, spoken(rung.wait_seconds))
+        yield label(x1, x2, y, spoken(rung.wait_seconds), limits)
     if takes:
         yield (
             f'<line class="takes" x1="{axis.x(start):.1f}" x2="{axis.x(end):.1f}" '
@@ -158,11 +163,16 @@ def drawn_rung(axis: Axis, y: float, rung: PlannedRung, below: PlannedRung | Non
     yield from dots(axis, y, rung)
 
 
-def label(x1: float, x2: float, y: float, words: str) -> str:
-    """Write the seconds of a wait above its line, or beside a line that is too short."""
+def label(x1: float, x2: float, y: float, words: str, limits: Sequence[float]) -> str:
+    """Write the seconds of a wait above its line, or beside a line that is too short.
+
+    Above it, they stand beside the lines of `limits` that cross it, where it has the most room.
+    """
     width = LETTER * len(words)
-    if x2 - x1 > width + 16:
-        place = f'x="{(x1 + x2) / 2:.1f}" y="{y - 6:g}" text-anchor="middle"'
+    parts = pairwise([x1, *(x for x in limits if x1 < x < x2), x2])
+    left, right = max(parts, key=lambda part: part[1] - part[0])
+    if right - left > width + 16:
+        place = f'x="{(left + right) / 2:.1f}" y="{y - 6:g}" text-anchor="middle"'
     elif x2 + 10 + width < WIDTH - RIGHT:
         place = f'x="{x2 + 8:.1f}" y="{y - 3:g}"'
     else:

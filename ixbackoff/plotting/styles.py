@@ -44,12 +44,21 @@ def line_style(number: int, points: int = 0, colors: Sequence[str] = COLORS) -> 
 
 
 def plain(axis: Any) -> None:
-    """Write the numbers of an axis in full, 0.1, 10 and 10,000; set the ticks of a symlog axis."""
+    """Write the numbers of an axis in full, 0.1, 10 and 10,000, and set its ticks.
+
+    If few powers of ten are in view, there are ticks such as 20 and 50 between them. The linear foot
+    of a symlog axis has ticks at 0, 2 and 5, or at 0 and 5 if it is small.
+    """
     ticker: Any = import_module("matplotlib.ticker")
+    low, high = axis.get_view_interval()
     if axis.get_scale() == "symlog":
         tens = [10**k for k in range(12)]
-        more = [20, 50, 200, 500] if axis.get_view_interval()[1] < 1000 else []
-        axis.set_major_locator(ticker.FixedLocator([0, 2, 5, *more, *tens[1:]]))
+        few = high < 1000 or low > max(10, high / 1000)
+        more = [n * ten for ten in tens[1:] for n in (2, 5)] if few else []
+        foot = [0, 2, 5] if high < 10_000 else [0, 5]
+        axis.set_major_locator(ticker.FixedLocator([*foot, *more, *tens[1:]]))
         axis.set_minor_locator(ticker.FixedLocator([n * ten for ten in tens for n in range(1, 10)]))
+    elif axis.get_scale() == "log" and high < 1000 * low:
+        axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter(ticker.StrMethodFormatter("{x:,.10g}"))
     axis.set_minor_formatter(ticker.NullFormatter())

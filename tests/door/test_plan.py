@@ -233,6 +233,15 @@ def test_the_picture_says_what_to_see(capsys: pytest.CaptureFixture[str]) -> Non
     assert "@media (prefers-color-scheme: dark)" in style
 
 
+def test_a_limit_does_not_cross_the_seconds_of_a_wait(capsys: pytest.CaptureFixture[str]) -> None:
+    for limit in range(28, 36):
+        picture = drawn(capsys, f"{JOBS}:limited", "--fits", str(limit))
+        [line] = of_class(picture, "over")
+        [text] = [one for one in of_class(picture, "behind") if one.text == "8 s"]
+        middle = text.get("text-anchor") == "middle"
+        assert abs(float(text.get("x", "")) - float(line.get("x1", ""))) > (15 if middle else 6)
+
+
 def test_a_limit_far_away_does_not_squeeze_the_picture(capsys: pytest.CaptureFixture[str]) -> None:
     picture = drawn(capsys, f"{JOBS}:limited", "--fits", "lambda")
     assert of_class(picture, "limit") == []

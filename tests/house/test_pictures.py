@@ -109,7 +109,7 @@ AXES = {
     "recovery": {"length of the outage, s", "noticed after, in lengths of the outage"},
     "remedies": {"time, s", "requests at once"},
     "services": {
-        *("time, s", "requests/s at the database", "runs that succeed, by start"),
+        *("time, s", "requests/s at the database", "runs/s that succeed, by start"),
     },
     "submissions": {"submitters", "jobs that were taken in 300 s", "descriptors in use"},
     "throttles": {"load, times the capacity", "time, s", "runs that succeed per second"},
@@ -169,6 +169,24 @@ def test_a_logarithmic_axis_has_a_number_near_its_top(tmp_path: Path) -> None:
         places = written(tmp_path, Picture("More and more", [[panel]]))
         assert places.keys() >= numbers
         assert ("20" in places) == (most == 300)
+
+
+def test_a_logarithmic_axis_with_few_powers_of_ten_has_numbers_between_them(tmp_path: Path) -> None:
+    for scale in "log", "symlog":
+        for least, more in (20, {"20", "50", "200", "500", "2,000"}), (12, set[str]()):
+            lines = by_size([("fixed", 30, least), ("fixed", 40, 3000 if more else 90_000)])
+            panel = Panel("requests", lines, scale=scale)
+            places = written(tmp_path, Picture("More and more", [[panel]]))
+            assert places.keys() >= {"100", "1,000", *more}
+            assert ("200" in places) == bool(more)
+
+
+def test_the_foot_of_a_long_axis_has_room_for_its_numbers(tmp_path: Path) -> None:
+    lines = by_size([("fixed", 30, 0), ("fixed", 40, 30_000)])
+    panel = Panel("requests", lines, scale="symlog")
+    places = written(tmp_path, Picture("More and more", [[panel]] * 2, (11.0, 5.0)))
+    assert "2" not in places
+    assert places["0"][1] - places["5"][1] > 9
 
 
 def test_the_name_of_an_outage_is_above_its_panel_and_the_note_below(tmp_path: Path) -> None:
