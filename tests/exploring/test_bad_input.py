@@ -208,7 +208,9 @@ def test_it_is_refused_in_one_sentence(wrong: Callable[[], object], said: str) -
     [
         (lambda: slow(0), r"slow\(0\): give a finite number of seconds, above 0"),
         (lambda: fails(after=-1), r"after=-1: give a finite number of seconds, 0 or more"),
+        (lambda: fails(after="a"), "after='a': give a finite number of seconds"),  # type: ignore[arg-type]
         (lambda: asks(float("nan")), "retry_after=nan: give seconds"),
+        (lambda: asks("a"), "retry_after='a': give seconds"),  # type: ignore[arg-type]
     ],
 )
 def test_seconds_that_cannot_be_are_refused(wrong: Callable[[], Surprise], said: str) -> None:

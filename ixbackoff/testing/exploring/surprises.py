@@ -135,7 +135,8 @@ def asks(seconds: float) -> Surprise:
     Raises:
         ValueError: `seconds` is negative or not finite.
     """
-    return Surprise(f"asks to be left alone for {seconds:g} s", False, Throttled(seconds))
+    failure = Throttled(seconds)  # first: it checks the seconds
+    return Surprise(f"asks to be left alone for {seconds:g} s", False, failure)
 
 
 def dies(start: Start = "anew") -> tuple[Surprise, ...]:
@@ -222,7 +223,7 @@ def seconds(after: float) -> float:
 
 
 def lasting(after: float) -> str:
-    return f" after {after:g} s" if after else ""
+    return f" after {after:g} s" if seconds(after) else ""
 
 
 ONCE: tuple[Surprise, ...] = (fails(), lost(), *dies())
