@@ -246,9 +246,9 @@ class Store:
         return [run for (run,) in self._read(newest)]
 
     def forget(self, run: str) -> bool:
-        """Delete a run and its journal; return false if it is unknown, active, paused or stuck."""
+        """Delete a run and its journal; return false if it is unknown or can continue."""
         segments = self.segments(run)
-        if not segments or any(map(is_open, segments)):
+        if not segments or any(map(is_open, segments)) or has_no_end(segments[-1]):
             return False
         tables = [one for one in tables_of(self._client) if "workflow_uuid" in one.c]
         with self.engine().begin() as connection:  # all or none: `segments` stops at a gap
@@ -470,9 +470,10 @@ class Store:
             found = self.segments(run)
             for status in found:
                 self._mark(status, CANCELLED, True)
-                if is_stuck(status):
-                    self.rewind(status)
-            active = self._cancel_active(found) or any(map(is_stuck, found))
+            failed = [one for one in found if is_stuck(one)] + list(filter(has_no_end, found[-1:]))
+            for status in failed:  # DBOS cancels no segment that has ended
+                self.rewind(status)
+            active = self._cancel_active(found) or bool(failed)
 
     def pause(self, run: str) -> None:
         """Pause a run: it performs no further command until it is resumed."""
