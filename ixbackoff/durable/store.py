@@ -326,7 +326,7 @@ class Store:
         return given
 
     def resume(self, run: str) -> bool:
-        """Resume a paused, stuck or abandoned run, or one with no recorded end; else return false.
+        """Resume a run that is paused or stuck, or has no recorded end; else return false.
 
         On a server, the worker that had the run enqueues it again once the run's current command
         has ended; if that worker is dead, another one does. On SQLite the run is enqueued
@@ -339,10 +339,6 @@ class Store:
             self._mark(last, RESUMES, True)
             if self.sqlite:
                 self.enqueue_resumed(last)
-            return True
-        if last.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
-            queue = queue_of((last.attributes or {})["workflow"])
-            self._client.resume_workflow(last.workflow_id, queue_name=queue)
             return True
         if not is_stuck(last) and not has_no_end(last):
             return False

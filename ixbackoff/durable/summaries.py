@@ -21,8 +21,6 @@ from .store import (
     waits_before,
 )
 
-OVER = {"SUCCESS": "done", "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "abandoned"}
-
 
 class RunSummary(NamedTuple):
     """The summary of a run, as `Engine.runs` returns it.
@@ -125,7 +123,7 @@ def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
         if "due" in entry:
             return f"waiting until {clock(entry['due'])}"
         return f"after {shown(entry)}" if "c" in entry else "performing"
-    return OVER.get(status, "starting")
+    return "done" if status == "SUCCESS" else "starting"
 
 
 def shown(entry: Entry) -> str:
