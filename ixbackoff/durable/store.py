@@ -466,10 +466,7 @@ class Store:
             found = self.segments(run)
             for status in found:
                 self._mark(status, CANCELLED, True)
-            failed = [one for one in found if is_stuck(one)] + list(filter(has_no_end, found[-1:]))
-            for status in failed:  # DBOS cancels no segment that has ended
-                self.rewind(status)
-            active = self._cancel_active(found) or bool(failed)
+            active = self._cancel_active(found)
 
     def pause(self, run: str) -> None:
         """Pause a run: it performs no further command until it is resumed."""
@@ -485,11 +482,18 @@ class Store:
         self._client.update_workflow_attributes(status.workflow_id, {attribute: given}, merge=True)
 
     def _cancel_active(self, segments: list[WorkflowStatus]) -> bool:
-        """Cancel active segments; return whether there were any: they may have started others."""
+        """Cancel active segments; return whether there were any: they may have started others.
+
+        A stuck segment, or one without a recorded end, is enqueued first: to DBOS it has ended, and
+        DBOS cancels no ended segment.
+        """
+        ended = [one for one in segments if is_stuck(one)] + [*filter(has_no_end, segments[-1:])]
+        for status in ended:
+            self.rewind(status)
         active = [status.workflow_id for status in segments if status.status in ACTIVE]
         if active:
             self._client.cancel_workflows(active)
-        return bool(active)
+        return bool(active or ended)
 
 
 def batched(keys: list[str]) -> Iterator[list[str]]:
