@@ -135,8 +135,9 @@ def asks(seconds: float) -> Surprise:
     Raises:
         ValueError: `seconds` is negative or not finite.
     """
-    failure = Throttled(seconds)  # first: it checks the seconds
-    return Surprise(f"asks to be left alone for {seconds:g} s", False, failure)
+    if not finite(seconds) >= 0:
+        raise ValueError(f"asks({seconds!r}): give a finite number of seconds, 0 or more.")
+    return Surprise(f"asks to be left alone for {seconds:g} s", False, Throttled(seconds))
 
 
 def dies(start: Start = "anew") -> tuple[Surprise, ...]:
