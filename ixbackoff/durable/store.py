@@ -173,7 +173,7 @@ class Store:
     def register(
         self, workflow: str, concurrency: int | None, poll: float, rate: tuple[int, float] | None
     ) -> None:
-        """Make the queue of a workflow, from which each worker takes at most `concurrency` runs."""
+        """Make the queue of a workflow; each worker performs at most `concurrency` runs at once."""
         self._client.register_queue(
             queue_of(workflow),
             worker_concurrency=concurrency,
