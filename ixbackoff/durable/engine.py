@@ -58,7 +58,6 @@ class WorkflowHandle(Generic[A]):
         Raises:
             Exception: the last failure of the run.
             Stopped: the run was cancelled.
-            RuntimeError: the run was abandoned: each worker that had it has died.
             LookupError: the run was forgotten.
             Misuse: the engine was closed before the run ended, or a handler has called this method.
         """
@@ -96,7 +95,7 @@ class WorkflowHandle(Generic[A]):
         self._engine.store.pause(self.id)
 
     def resume(self) -> bool:
-        """Resume a paused, stuck or abandoned run; return false if it is active or has ended."""
+        """Resume a run that is paused or stuck, or has no recorded end; else return false."""
         return self._engine.store.resume(self.id)
 
     def cancel(self) -> None:
@@ -299,8 +298,6 @@ class Engine(Generic[E]):
             raise failure
         if status.status == "CANCELLED" and is_cancelled(status):
             raise Stopped(f"run {run} was cancelled")
-        if status.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
-            raise RuntimeError(f"Run {run} was abandoned: each worker that had it has died.")
         self._check_open(f"run {run} continues in the next engine")
         return False, None
 

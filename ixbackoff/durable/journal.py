@@ -240,7 +240,7 @@ class Line:
             waits(k)
 
     def parked_at(self, wait: Entry) -> Checkpoint | None:
-        """Return the checkpoint after the current wait; `None` while the journal is short."""
+        """Return the checkpoint after the current wait; `None` if all of the journal is needed."""
         run = self.run
         if run is None or run.rung != ENDLESS or run.wait_count < DEEPEST:
             return None

@@ -173,7 +173,7 @@ class Store:
     def register(
         self, workflow: str, concurrency: int | None, poll: float, rate: tuple[int, float] | None
     ) -> None:
-        """Make the queue of a workflow, from which each worker takes at most `concurrency` runs."""
+        """Make the queue of a workflow; each worker performs at most `concurrency` runs at once."""
         self._client.register_queue(
             queue_of(workflow),
             worker_concurrency=concurrency,
@@ -246,9 +246,9 @@ class Store:
         return [run for (run,) in self._read(newest)]
 
     def forget(self, run: str) -> bool:
-        """Delete a run and its journal; return false if it is unknown, active, paused or stuck."""
+        """Delete a run and its journal; return false if it is unknown or can continue."""
         segments = self.segments(run)
-        if not segments or any(map(is_open, segments)):
+        if not segments or any(map(is_open, segments)) or has_no_end(segments[-1]):
             return False
         tables = [one for one in tables_of(self._client) if "workflow_uuid" in one.c]
         with self.engine().begin() as connection:  # all or none: `segments` stops at a gap
@@ -326,7 +326,7 @@ class Store:
         return given
 
     def resume(self, run: str) -> bool:
-        """Resume a paused, stuck or abandoned run, or one with no recorded end; else return false.
+        """Resume a run that is paused or stuck, or has no recorded end; else return false.
 
         On a server, the worker that had the run enqueues it again once the run's current command
         has ended; if that worker is dead, another one does. On SQLite the run is enqueued
@@ -339,10 +339,6 @@ class Store:
             self._mark(last, RESUMES, True)
             if self.sqlite:
                 self.enqueue_resumed(last)
-            return True
-        if last.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
-            queue = queue_of((last.attributes or {})["workflow"])
-            self._client.resume_workflow(last.workflow_id, queue_name=queue)
             return True
         if not is_stuck(last) and not has_no_end(last):
             return False
@@ -470,9 +466,7 @@ class Store:
             found = self.segments(run)
             for status in found:
                 self._mark(status, CANCELLED, True)
-                if is_stuck(status):
-                    self.rewind(status)
-            active = self._cancel_active(found) or any(map(is_stuck, found))
+            active = self._cancel_active(found)
 
     def pause(self, run: str) -> None:
         """Pause a run: it performs no further command until it is resumed."""
@@ -488,11 +482,18 @@ class Store:
         self._client.update_workflow_attributes(status.workflow_id, {attribute: given}, merge=True)
 
     def _cancel_active(self, segments: list[WorkflowStatus]) -> bool:
-        """Cancel active segments; return whether there were any: they may have started others."""
+        """Cancel active segments; return whether there were any: they may have started others.
+
+        A stuck segment, or one without a recorded end, is enqueued first: to DBOS it has ended, and
+        DBOS cancels no ended segment.
+        """
+        ended = [one for one in segments if is_stuck(one)] + [*filter(has_no_end, segments[-1:])]
+        for status in ended:
+            self.rewind(status)
         active = [status.workflow_id for status in segments if status.status in ACTIVE]
         if active:
             self._client.cancel_workflows(active)
-        return bool(active)
+        return bool(active or ended)
 
 
 def batched(keys: list[str]) -> Iterator[list[str]]:

@@ -21,8 +21,6 @@ from .store import (
     waits_before,
 )
 
-OVER = {"SUCCESS": "done", "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "abandoned"}
-
 
 class RunSummary(NamedTuple):
     """The summary of a run, as `Engine.runs` returns it.
@@ -34,7 +32,7 @@ class RunSummary(NamedTuple):
     Attributes:
         began: the start of the run, in seconds since the epoch.
         worker: the id of the worker that had it last.
-        rung: the number of waits that are left; `None` before the first wait.
+        rung: the number of waits that are left (more at `FOREVER`); `None` before the first wait.
         wait_count: the number of waits that it has begun.
         state: its last recorded command, the end of its wait, or how it ended.
     """
@@ -53,7 +51,7 @@ class RecordedCommand(NamedTuple):
 
     place: str
     shown: str  # its `repr`, without secrets
-    outcome: str  # "answered", "aborted", "failed: " and the failure, or "until " and a time
+    outcome: str  # "answered", "aborted", "failed: " and the class, or "until " and a time
 
 
 def summary_of(store: Store, run: str) -> RunSummary | None:
@@ -125,7 +123,7 @@ def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
         if "due" in entry:
             return f"waiting until {clock(entry['due'])}"
         return f"after {shown(entry)}" if "c" in entry else "performing"
-    return OVER.get(status, "starting")
+    return "done" if status == "SUCCESS" else "starting"
 
 
 def shown(entry: Entry) -> str:

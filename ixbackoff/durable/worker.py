@@ -172,7 +172,7 @@ class Worker:
 
         DBOS.workflow(
             name=DBOS_NAME,
-            max_recovery_attempts=None,
+            max_recovery_attempts=None,  # a run may outlive any number of workers
             serialization_type=WorkflowSerializationFormat.PORTABLE,
         )(body)
         DBOS.listen_queues([queue_of(name) for name in self.workflows])

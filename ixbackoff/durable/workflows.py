@@ -14,6 +14,7 @@ from .._meaning.defaults import Defaults
 from .._meaning.folds import parts
 from .._meaning.names import name_of_part
 from .._meaning.steps import Guarded
+from .._words.checks import finite
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.rungs import Nat, Z, name_of
 from .._writing.programs import Program
@@ -113,11 +114,12 @@ def durable(
             runs in a minute; a run that continues after a parked wait counts. By default no limit.
 
     Raises:
-        Misuse: the name is missing or empty, or `schedule`, `budget` or the function is wrong.
-        ValueError: `within` is not a finite number or a timedelta, or `rate` has a number below 1.
+        Misuse: the name is missing or empty, `rate` is not a whole number and seconds, or
+            `schedule`, `budget` or the function is wrong.
+        ValueError: `within` is not a finite number or a timedelta, or a number in `rate` is below 1
+            or not finite.
     """
-    if rate is not None and not (rate[0] >= 1 and rate[1] >= 1):
-        raise ValueError(f"rate={rate!r}: give a number of runs, and seconds, such as (10, 60).")
+    check_rate(rate)
     if schedule is not None:
         check_schedule(schedule)
     checked_seconds("within", within)
@@ -139,6 +141,18 @@ def durable(
         )
 
     return made
+
+
+def check_rate(rate: object) -> None:
+    if rate is None:
+        return
+    said = f"rate={rate!r}: give a number of runs, and seconds, such as (10, 60)."
+    match rate:
+        case (int() as runs, int() | float() as seconds):
+            if not (finite(runs) >= 1 and finite(seconds) >= 1):
+                raise ValueError(said)
+        case _:
+            raise Misuse(said)
 
 
 def fingerprint(program: Ladder, how: Defaults) -> str:

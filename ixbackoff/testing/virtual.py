@@ -117,7 +117,7 @@ class World(Generic[E]):
         return "\n".join(stable(str(performed)) for performed in self.trace)
 
     def performed(self) -> str:
-        """Write the performed commands; of many commands, only the first and the last."""
+        """Write the performed commands; of many commands, only the first 20 and the last 20."""
         return "\n".join(_cut(self.trace)) or "nothing"
 
     def expect(self, *commands: Command[Any] | Waited) -> None:
@@ -303,7 +303,7 @@ def _report(trace: Sequence[object], *parts: tuple[str, Sequence[object]]) -> st
 
 
 def _cut(things: Sequence[object]) -> list[str]:
-    """Write one line for each thing; of many things, only the first and the last."""
+    """Write one line for each thing; of many things, only `SHOWN` at each end."""
     left_out = len(things) - 2 * SHOWN
     if left_out <= 1:
         return [str(thing) for thing in things]

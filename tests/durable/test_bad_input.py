@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -31,11 +32,19 @@ def hello(name: str) -> Any:
         ({"schedule": [1, 2]}, "Schedule"),
         ({"within": "soon"}, "within='soon': give a finite number of seconds, or a timedelta"),
         ({"budget": 3}, "budget=3 is not a budget"),
+        ({"rate": (10, float("inf"))}, r"rate=\(10, inf\): give a number of runs, and seconds"),
     ],
 )
 def test_an_argument_of_durable(arguments: Any, said: str) -> None:
     with pytest.raises((TypeError, ValueError), match=said):
         untyped(**arguments)
+
+
+@pytest.mark.parametrize("rate", [3, "ab", (), (1,), (1, 2, 3), (1, "b"), (2.5, 60), {1: 2}])
+def test_a_rate_that_is_no_pair_of_numbers(rate: Any) -> None:
+    said = f"rate={rate!r}: give a number of runs, and seconds, such as (10, 60)."
+    with pytest.raises(Misuse, match=f"^{re.escape(said)}$"):
+        durable(rate=rate)
 
 
 def test_what_is_decorated() -> None:

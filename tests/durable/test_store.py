@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-from ixbackoff import N1, at
-from ixbackoff.durable import durable
+import pytest
 
-from ..support.durable.engines import Said, Say, until, working
+from ixbackoff import N1, Stopped, at
+from ixbackoff.durable import durable
+from ixbackoff.durable import durable_command as commandline
+
+from ..support.durable.engines import AnyEngine, Said, Say, until, working
 
 
 @durable(name="say")
@@ -49,11 +53,33 @@ def test_runs_of_similar_ids_are_told_apart(tmp_path: Path) -> None:
         assert store.last("ab") is not None
 
 
-def test_a_run_whose_end_was_not_recorded_can_continue(tmp_path: Path) -> None:
+@pytest.fixture
+def endless(tmp_path: Path) -> Generator[AnyEngine]:
+    """An engine with a run `one` whose end the database failed to record."""
     with working(tmp_path, Said().interpreter, say, worker=False) as engine:
         engine.start_with_id("one", say, "a")
-        store = engine.store
-        with store.engine().begin() as connection:
+        with engine.store.engine().begin() as connection:
             connection.exec_driver_sql("UPDATE workflow_status SET status = 'ERROR'")
-        assert store.can_continue("one")
-        assert store.resume("one")
+        yield engine
+
+
+def test_a_run_whose_end_was_not_recorded_can_continue(endless: AnyEngine) -> None:
+    assert endless.store.can_continue("one")
+    assert not endless.store.forget("one")
+    assert endless.store.resume("one")
+
+
+def test_a_run_whose_end_was_not_recorded_is_forgotten_once_it_is_cancelled(
+    endless: AnyEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def line(word: str) -> int:
+        return commandline.main(["--database", endless.store.database, word, "one"])
+
+    assert line("forget") == 1
+    assert capsys.readouterr().err == "Run one has not ended: cancel it first.\n"
+    assert line("cancel") == 0
+    assert "one  cancelled" in capsys.readouterr().out
+    with pytest.raises(Stopped):
+        endless.run("one").result()
+    assert line("forget") == 0
+    assert endless.store.last("one") is None

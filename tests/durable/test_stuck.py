@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,21 @@ def test_a_stuck_run_can_be_cancelled(tmp_path: Path) -> None:
         with pytest.raises(Stopped):
             engine.start_with_id("one", wrong).result()
         assert engine.store.forget("one")
+
+
+def test_a_stuck_run_can_be_paused(tmp_path: Path) -> None:
+    begun(tmp_path, order(right))
+    wrong = order(lambda: at(N1).do(Say("other")).retry(Say("busy")))
+    with working(tmp_path, Said().interpreter, wrong) as engine:
+        assert "stuck: Diverged" in stuck(engine, "one")
+        engine.store.pause("one")
+    said = Said()
+    with working(tmp_path, said.interpreter, order(right)) as engine:
+        run = engine.run("one")
+        time.sleep(0.5)
+        assert (run.summary.state, said.what) == ("paused", [])
+        assert run.resume()
+        assert (run.result(), said.what) == ("BUSY", ["busy"])
 
 
 def test_a_run_whose_workflow_nobody_has_is_told(

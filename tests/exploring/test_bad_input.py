@@ -148,6 +148,10 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: Model(World, World.interpreter, always=True),  # type: ignore[arg-type]
         "always=True: give a function of the world.",
     ),
+    "a state that is no function": (
+        lambda: Model(World, World.interpreter, state="names"),  # type: ignore[arg-type]
+        "state='names': give a function of the world.",
+    ),
     "two changes of one name": (
         lambda: Model(World, World.interpreter, changes=[change, change]),
         "changes: two functions are called 'change': give them distinct names.",
@@ -208,7 +212,10 @@ def test_it_is_refused_in_one_sentence(wrong: Callable[[], object], said: str) -
     [
         (lambda: slow(0), r"slow\(0\): give a finite number of seconds, above 0"),
         (lambda: fails(after=-1), r"after=-1: give a finite number of seconds, 0 or more"),
-        (lambda: asks(float("nan")), "retry_after=nan: give seconds"),
+        (lambda: fails(after="a"), "after='a': give a finite number of seconds"),  # type: ignore[arg-type]
+        (lambda: asks(float("nan")), r"asks\(nan\): give a finite number of seconds, 0 or more"),
+        (lambda: asks("a"), r"asks\('a'\): give a finite number of seconds"),  # type: ignore[arg-type]
+        (lambda: asks(None), r"asks\(None\): give a finite number"),  # type: ignore[arg-type]
     ],
 )
 def test_seconds_that_cannot_be_are_refused(wrong: Callable[[], Surprise], said: str) -> None:

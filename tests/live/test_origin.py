@@ -368,6 +368,7 @@ not_typed: Any = Status(503)
         (lambda: Slow(1.0, 0), "give a number of bytes, 1 or more"),
         (lambda: Late(float("nan")), "give seconds, 0 or more"),
         (lambda: Down(-1.0), "give seconds, 0 or more"),
+        (lambda: Down("2"), r"Down\(seconds='2'\): give seconds, 0 or more"),  # type: ignore[arg-type]
         (lambda: Origin().url, "An Origin listens in its block"),
     ],
 )

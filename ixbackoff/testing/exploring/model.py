@@ -90,6 +90,8 @@ class Model(Generic[W, E]):
         state: Callable[[W], object] | None = None,
     ) -> None:
         given = {"world": world, "interpreter": interpreter, "always": always, "forgets": forgets}
+        if state is not None:
+            given["state"] = state
         for name, function in given.items():
             if not callable(function):
                 raise Misuse(f"{name}={function!r}: give a function of the world.")

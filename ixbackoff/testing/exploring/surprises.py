@@ -135,6 +135,8 @@ def asks(seconds: float) -> Surprise:
     Raises:
         ValueError: `seconds` is negative or not finite.
     """
+    if not finite(seconds) >= 0:
+        raise ValueError(f"asks({seconds!r}): give a finite number of seconds, 0 or more.")
     return Surprise(f"asks to be left alone for {seconds:g} s", False, Throttled(seconds))
 
 
@@ -222,7 +224,7 @@ def seconds(after: float) -> float:
 
 
 def lasting(after: float) -> str:
-    return f" after {after:g} s" if after else ""
+    return f" after {after:g} s" if seconds(after) else ""
 
 
 ONCE: tuple[Surprise, ...] = (fails(), lost(), *dies())

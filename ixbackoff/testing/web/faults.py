@@ -326,6 +326,6 @@ class Malformed(Fault):
         connection.send(self.text)
 
 
-def check_seconds(fault: Fault, seconds: float) -> None:
-    if not seconds >= 0:
+def check_seconds(fault: Fault, seconds: object) -> None:
+    if not (isinstance(seconds, int | float) and seconds >= 0):
         raise ValueError(f"{fault!r}: give seconds, 0 or more.")
