@@ -11,8 +11,9 @@ from .._argument_parser import WRONG, Parser
 from .audit.layer_report import findings, text
 from .audit.layers import LayerTable
 from .audit.stacks import Stack, walked
-from .check import FORMATS, files_of
+from .check_command import FORMATS
 from .formats import FORMATS as WRITERS
+from .python_files import python_files
 
 LEFT_OUT = re.compile(
     r"(^|/)(tests?|testing|test_[^/]*|[^/]*_tests?\.py|conftest\.py|examples?|docs?|benchmarks?"
@@ -44,7 +45,7 @@ def parser() -> Parser:
 
 
 def read(paths: Iterable[Path], *, tests: bool) -> Iterator[tuple[Path, Path]]:
-    for file, root in files_of([*map(str, paths)]):
+    for file, root in python_files([*map(str, paths)]):
         if tests or not LEFT_OUT.search(file.relative_to(root).as_posix()):
             yield file, root
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import shtab
 
 from .._argument_parser import Parser, parser_of
-from .explain import pages
+from .explain_command import pages
 from .subcommands import SUBCOMMANDS
 
 SHELLS = ("bash", "zsh")

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from .explain import pages
-from .explaining.explanation import drawing
+from .explain_command import pages
 from .explaining.findings import Finding
+from .explaining.ladder_drawing import drawing
 from .reading.checker_output import Error
 
 Piece = Finding | Error | str

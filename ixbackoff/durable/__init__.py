@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from .._words.extras import needed
 from .._words.wrong_arguments import explain_arguments
 from .codec import Unrecordable, recordable
-from .journal import CurrentCommand, current_command
+from .idempotency import CurrentCommand, current_command
 
 if TYPE_CHECKING:
     from .engine import Engine, WorkflowHandle

@@ -17,7 +17,7 @@ from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import Stopped
 from .._writing.programs import Program
 from .codec import JSON, decode, encode
-from .journal import current_command
+from .idempotency import current_command
 from .store import (
     NewRun,
     Seal,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -17,7 +15,8 @@ from .._words.failures import Predicate
 from .._words.reasons import Reason
 from .._words.rungs import DEEPEST, ENDLESS
 from .._words.vocabulary import CLOCK, Delay, Passage, Refused, Together, issued_in_line
-from .digests import DIGITS, CommandDigest, digest_of
+from .digests import CommandDigest, digest_of
+from .idempotency import CurrentCommand, idempotency_key
 
 if TYPE_CHECKING:
     from .._meaning.runs import ProgramRun
@@ -49,34 +48,6 @@ Entry: TypeAlias = dict[str, Any]
 
 Make: TypeAlias = Callable[[], Entry]
 MakeAsync: TypeAlias = Callable[[], Coroutine[Any, Any, Entry]]
-
-
-class CurrentCommand(NamedTuple):
-    """The command that a handler performs in a durable run.
-
-    Attributes:
-        idempotency_key: a key for the header Idempotency-Key. All tries of a command in `retry` or
-            `resume` have the same key, before and after a crash; no other command has it.
-        repeated: whether this try may have been performed before, as by a process that died.
-        place: the run and the place of this try, for a log.
-    """
-
-    idempotency_key: str
-    repeated: bool
-    place: str
-
-
-CURRENT: ContextVar[CurrentCommand | None] = ContextVar("ixbackoff_current_command", default=None)
-
-
-def current_command() -> CurrentCommand | None:
-    """Return the command that the calling handler performs; `None` outside of a durable run.
-
-    >>> from ixbackoff.durable import current_command
-    >>> print(current_command())
-    None
-    """
-    return CURRENT.get()
 
 
 class RunReleased(BaseException):
@@ -291,10 +262,9 @@ class Line:
 
     def current(self, again: bool) -> CurrentCommand:
         """Return the current command, as its handler sees it."""
-        run, seed = self.journal.run, self.journal.seed
-        text = f"{seed} {self.first_try} {self.digest.kind} {self.digest.digest}"
-        key = hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
-        return CurrentCommand(f"{run}:{key}", again, f"{run}:{self.place}")
+        run = self.journal.run
+        key = idempotency_key(run, self.journal.seed, self.first_try, self.digest)
+        return CurrentCommand(key, again, f"{run}:{self.place}")
 
     def next(self) -> None:
         self.gates = 0

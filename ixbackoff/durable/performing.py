@@ -60,8 +60,8 @@ from .._words.vocabulary import (
     issued_in_line,
 )
 from .codec import JSON, decode, encode, encode_failure, shown
+from .idempotency import CURRENT
 from .journal import (
-    CURRENT,
     Cancelled,
     Entry,
     Journal,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ixbackoff._door.explain import pages
+from ixbackoff._door.explain_command import pages
 from ixbackoff._door.explaining.findings import Finding
 from ixbackoff._door.formats import explanation
 from ixbackoff._door.reading.checker_output import Error, errors_in

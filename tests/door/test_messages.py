@@ -9,9 +9,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from ixbackoff import N0, N1, N2, N3, N4, N5, N6, N7, N8, N20, Program, at
-from ixbackoff._door.explain import pages
-from ixbackoff._door.explaining.explanation import Explanation, Sketch, drawing
+from ixbackoff._door.explain_command import pages
+from ixbackoff._door.explaining.explanation import Explanation
 from ixbackoff._door.explaining.findings import UNMISTAKABLE, explanations
+from ixbackoff._door.explaining.ladder_drawing import Sketch, drawing
 from ixbackoff._door.reading.printed import depth, with_names
 from ixbackoff._door.reading.wordings import parse
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ixbackoff._door.check import explained as explained_output
+from ixbackoff._door.check_command import explained as explained_output
 
 PROGRAM = """from ixbackoff import *
 from ixbackoff.durable import Engine, durable

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff import Misuse, NotReady
-from ixbackoff._door import check
+from ixbackoff._door import check_command
 from ixbackoff._door.audit.layer_report import nested
 from ixbackoff._door.audit.stacks import walked
 from ixbackoff.testing import no_waits
@@ -138,18 +138,18 @@ def test_a_client_that_retries_by_itself_is_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(check, "output", lambda _: (b"Success: no issues found\n", 0))
+    monkeypatch.setattr(check_command, "output", lambda _: (b"Success: no issues found\n", 0))
     Path("program.py").write_text(HEAD + CLIENT)
-    assert check.main(["program.py"]) == 0
+    assert check_command.main(["program.py"]) == 0
     printed = capfdbinary.readouterr().out.decode()
     assert (
         "program.py:11: warning: main calls redis.Redis().ping (program.py:12), which " in printed
     )
     assert "redis retries by itself: 4 x 11 tries.  [retry-in-a-retry]" in printed
-    assert check.main(["--output-format", "github", "program.py"]) == 0
+    assert check_command.main(["--output-format", "github", "program.py"]) == 0
     assert capfdbinary.readouterr().out.startswith(b"::warning ")
     Path("program.py").write_text(HEAD + CLIENT.replace("Redis()", "Redis(retry=None)"))
-    check.main(["program.py"])
+    check_command.main(["program.py"])
     assert b"warning" not in capfdbinary.readouterr().out
     Path("program.py").write_text(HEAD + WRONG["direct"])
-    assert check.main(["program.py"]) == 1
+    assert check_command.main(["program.py"]) == 1

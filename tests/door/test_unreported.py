@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ixbackoff._door import check
+from ixbackoff._door import check_command
 from ixbackoff._door.explaining.unreported import unchecked
 from ixbackoff._door.reading.sources import Source
 
@@ -81,19 +81,19 @@ def test_check_adds_them_and_its_status_is_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(check, "output", lambda words: (b"Success: no issues found\n", 0))
+    monkeypatch.setattr(check_command, "output", lambda words: (b"Success: no issues found\n", 0))
     inner = tmp_path / "src" / "inner"
     inner.mkdir(parents=True)
     (tmp_path / "src" / ".hidden").mkdir()
     for folder in (inner, tmp_path / "src" / ".hidden"):
         (folder / "program.py").write_text(HEAD + "@backoff(N3)\nclass F:\n    pass\n")
-    assert check.main(["src"]) == 1
+    assert check_command.main(["src"]) == 1
     printed = capfdbinary.readouterr().out.decode()
     assert printed.startswith("Success: no issues found\nsrc/inner/program.py:4:1: error: backoff")
     assert printed.count("[wrong-arguments]") == 1
-    assert check.main(["--output-format", "github", "src"]) == 1
+    assert check_command.main(["--output-format", "github", "src"]) == 1
     (inner / "program.py").write_text(HEAD)
-    assert check.main(["src"]) == 0
+    assert check_command.main(["src"]) == 0
 
 
 def test_what_a_checker_reports_is_not_said_twice(
@@ -105,8 +105,8 @@ def test_what_a_checker_reports_is_not_said_twice(
         b'program.py:3: error: Argument 1 to "attempt" has incompatible type "Callable[[], None]"; '
         b'expected "Callable[[], Generator[Command[Any], Any, Any]]"  [arg-type]\n'
     )
-    monkeypatch.setattr(check, "output", lambda words: (printed, 1))
-    assert check.main(["--output-format=concise", "program.py"]) == 1
+    monkeypatch.setattr(check_command, "output", lambda words: (printed, 1))
+    assert check_command.main(["--output-format=concise", "program.py"]) == 1
     assert capfdbinary.readouterr().out.count(b"[not-an-attempt]") == 1
 
 
@@ -117,5 +117,5 @@ def test_the_status_of_a_checker_that_reports_errors_and_passes_stays(
     monkeypatch.chdir(tmp_path)
     Path("program.py").write_text(HEAD)
     printed = b"program.py:1: error: It is wrong  [some-code]\n"
-    monkeypatch.setattr(check, "output", lambda words: (printed, 0))
-    assert check.main(["program.py"]) == 0
+    monkeypatch.setattr(check_command, "output", lambda words: (printed, 0))
+    assert check_command.main(["program.py"]) == 0

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from ..reading.printed import UNKNOWN, depth, is_program, members, span_of, split, with_names
 from ..reading.wordings import Parsed
-from .explanation import Explanation, Sketch
+from .explanation import Explanation
+from .ladder_drawing import Sketch
 
 Inner = tuple[str, ...]
 

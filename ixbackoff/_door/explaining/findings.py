@@ -20,17 +20,17 @@ from . import (
     declared_types,
     effects,
     joints,
-    ladders,
     missing_handlers,
     wrong_options,
+    wrong_rungs,
 )
 from .explanation import Explanation
 from .wrong_calls import wrong_argument, wrong_attribute
 
 EXPLAIN: tuple[Callable[[Parsed], Explanation | None], ...] = (
-    ladders.sentence_of_an_overload,
-    ladders.wrong_self,
-    ladders.uncertain,
+    wrong_rungs.sentence_of_an_overload,
+    wrong_rungs.wrong_self,
+    wrong_rungs.uncertain,
     joints.joined,
     joints.joined_by_a_method,
     missing_handlers.joined,
@@ -42,10 +42,10 @@ EXPLAIN: tuple[Callable[[Parsed], Explanation | None], ...] = (
     effects.yielded,
     effects.another_row,
     effects.missing_step,
-    ladders.unknown_rung,
+    wrong_rungs.unknown_rung,
     missing_handlers.workflow,
     joints.bound,
-    ladders.not_a_rung,
+    wrong_rungs.not_a_rung,
     declared_types.another_program,
     declared_types.another_rung,
     declared_types.not_a_type,
@@ -207,13 +207,13 @@ def completed(
         if step is not None:
             by_steps = {name for name, _ in source.steps(step[1].value)}.isdisjoint(TO_N0)
             place = source.place_of_name(step[1])
-            return ladders.no_wait_left(step[1].attr, step[0], by_steps), place
+            return wrong_rungs.no_wait_left(step[1].attr, step[0], by_steps), place
         if source.in_a_loop(error.line):
-            return ladders.no_wait_left(method, None, in_a_loop=True), None
+            return wrong_rungs.no_wait_left(method, None, in_a_loop=True), None
     if explanation.code == "open-program":
         step = source.only_step(error.line, RUNS, at_n0=False)
         if step is not None:
-            return ladders.open_program(step[0]), source.place_of_name(step[1])
+            return wrong_rungs.open_program(step[0]), source.place_of_name(step[1])
     if explanation.code == "no-handler":
         wanted = issued_when_joined(source, error.line)
         named = (missing_handlers.joined(one, wanted) for one in parse(error.message) if wanted)

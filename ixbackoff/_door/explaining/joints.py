@@ -18,7 +18,8 @@ from ..reading.printed import (
     with_names,
 )
 from ..reading.wordings import Parsed
-from .explanation import Explanation, Sketch
+from .explanation import Explanation
+from .ladder_drawing import Sketch
 
 COMMANDS = ("Download", "Upload", "Log", "Throw", "Call", "CallAsync")
 

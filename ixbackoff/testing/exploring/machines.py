@@ -9,7 +9,7 @@ from ..._limits.deadlines import time_limit
 from ..._running.traces import Performed
 from ..._words.commands import Handler, Misuse, inherited
 from ..._words.vocabulary import CLOCK, Delay, Log, Now, Passage, Pick, Throw, Together
-from ...durable.journal import CURRENT, CurrentCommand
+from ...durable.idempotency import CURRENT, CurrentCommand
 from .breaking import Breaks, Broke
 from .history import Occurrence, Option, short
 from .outside import holds_only

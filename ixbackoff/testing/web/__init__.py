@@ -4,6 +4,7 @@
 """
 
 from .answers import Answer, Document
+from .client_connection import Connection
 from .faults import (
     Down,
     Dropped,
@@ -20,7 +21,6 @@ from .faults import (
 )
 from .origin import Origin
 from .received import ReceivedRequest
-from .wire import Connection
 
 __all__ = [
     "Origin",

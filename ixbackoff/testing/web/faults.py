@@ -9,7 +9,7 @@ from email.utils import format_datetime
 from typing import Protocol
 
 from .answers import Answer
-from .wire import Connection
+from .client_connection import Connection
 
 
 class Fault(Protocol):

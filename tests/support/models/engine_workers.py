@@ -18,6 +18,7 @@ from ixbackoff import AsyncInterpreter, Command, Now, Pick, Schedule, attempt
 from ixbackoff._meaning.chains import Ladder
 from ixbackoff._meaning.defaults import Defaults
 from ixbackoff.durable.dbosjournal import SegmentJournal
+from ixbackoff.durable.idempotency import current_command
 from ixbackoff.durable.journal import (
     Cancelled,
     Entry,
@@ -25,7 +26,6 @@ from ixbackoff.durable.journal import (
     MakeAsync,
     Parked,
     RunLost,
-    current_command,
 )
 from ixbackoff.durable.performing import run_durably
 from ixbackoff.durable.store import NewRun

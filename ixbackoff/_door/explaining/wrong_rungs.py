@@ -18,7 +18,8 @@ from ..reading.printed import (
     with_names,
 )
 from ..reading.wordings import DOWN, RUNS, Parsed
-from .explanation import Explanation, Sketch
+from .explanation import Explanation
+from .ladder_drawing import Sketch
 
 
 def sentence_of_an_overload(parsed: Parsed) -> Explanation | None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._argument_parser import WRONG, Parser
 from .checkers import CHECKERS, NotChecked, command, output
+from .python_files import python_files
 
 if TYPE_CHECKING:
     from .reading.checker_output import Error
 
 UNCHANGED = ("full", "concise")  # formats that change only the lines of explained errors
-SKIPPED = ("site-packages", "node_modules", "__pycache__")
 FORMATS = (*UNCHANGED, "json", "github", "sarif")
 
 
@@ -55,7 +55,7 @@ def main(words: list[str]) -> int:
     except NotChecked as error:
         print(error, file=sys.stderr)
         return WRONG
-    files = [] if from_input else [*files_of(rest)]
+    files = [] if from_input else [*python_files(rest)]
     files = files if any(mentions_ixbackoff(file) for file, _ in files) else []
     if form in UNCHANGED and b"error" not in printed.lower() and not files:
         write(printed)
@@ -63,19 +63,6 @@ def main(words: list[str]) -> int:
     text, errors, own = explained(printed, form, files)
     write(text)
     return int(errors) if from_input else status or int(own)
-
-
-def files_of(words: list[str]) -> Iterator[tuple[Path, Path]]:
-    """Yield each Python file, with its import root: the folder that `sys.path` would contain."""
-    for path in map(Path, words):
-        if path.suffix == ".py" and path.is_file():
-            yield path, path.parent
-        elif path.is_dir():
-            for file in sorted(path.rglob("*.py")):
-                inner = file.relative_to(path).parts
-                left_out = any(part.startswith(".") or part in SKIPPED for part in inner)
-                if not left_out and file.is_file():  # not a broken link or a pipe
-                    yield file, path
 
 
 def mentions_ixbackoff(file: Path) -> bool:

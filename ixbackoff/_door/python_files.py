@@ -1,0 +1,21 @@
+"""The Python files that `check` and `audit` read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+SKIPPED = ("site-packages", "node_modules", "__pycache__")
+
+
+def python_files(words: list[str]) -> Iterator[tuple[Path, Path]]:
+    """Yield each Python file, with its import root: the folder that `sys.path` would contain."""
+    for path in map(Path, words):
+        if path.suffix == ".py" and path.is_file():
+            yield path, path.parent
+        elif path.is_dir():
+            for file in sorted(path.rglob("*.py")):
+                inner = file.relative_to(path).parts
+                left_out = any(part.startswith(".") or part in SKIPPED for part in inner)
+                if not left_out and file.is_file():  # not a broken link or a pipe
+                    yield file, path
