@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._limits.deadlines import Expired, Limit, time_around
 from .._limits.events import Run
-from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused, served
+from .._limits.nesting import REJECTED, RUNNING, Mark, check_not_rejected, served
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, Crowded, NotBefore, Predicate, Stopped
 from .._words.reasons import CANCELLED, NOTE, TRIES, Reason, Story, add_note, story_note, too_long
@@ -191,8 +191,8 @@ class ProgramRun(Run):
         It raises the failure itself if the task was cancelled, or the run around leaves no time.
         """
         try:
-            if REFUSED and (mark := RUNNING.get())[0] is not None:
-                check_not_refused(mark, failure)
+            if REJECTED and (mark := RUNNING.get())[0] is not None:
+                check_not_rejected(mark, failure)
             seconds = after(failure, k, self.shortest)
             if seconds is None:
                 if too_long(failure):
