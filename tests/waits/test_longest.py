@@ -116,6 +116,15 @@ def test_what_a_gate_asks_for_counts_too() -> None:
     assert story(raised.value).reason == "asked for too long"  # type: ignore[union-attr]
 
 
+def test_a_call_that_a_gate_inside_refuses_has_the_note_of_its_program() -> None:
+    ask = backoff(N3, longest=60)(fails(Crowded(86_400)))
+    with no_waits() as waits, pytest.raises(Crowded) as raised:
+        ask()
+    assert waits.waited == []
+    assert raised.value.__notes__ == [DAY, "ixbackoff: tries: 1, waits: 0, 0 s in all"]
+    assert story(raised.value).reason == "asked for too long"  # type: ignore[union-attr]
+
+
 def test_the_last_try_gives_up_as_ever() -> None:
     world = Virtual(Call.handled_by(answers(NotReady(), Throttled(86_400))))
     with pytest.raises(Throttled) as raised:
