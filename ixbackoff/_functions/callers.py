@@ -245,7 +245,7 @@ def around(
 ) -> tuple[object, Watched | None]:
     """Return the reason to run a call as a program, if any, and its watcher if it is observed.
 
-    The reason is the outer run, which limits the call to a single try, or else `called`.
+    The reason is a run or request around it that limits it to a single try, or else `called`.
     """
     if called.top and (
         current_mark()[0] is not None or thread.mark[0] is not None or (sync and thread.awaits)
