@@ -58,8 +58,8 @@ def asgi(app: App, *, inner: Inner = "nested", proxies: bool = False, say: bool 
 
         async def send_on(message: Any) -> None:
             starts = message["type"] == "http.response.start"
-            if starts and say and (said := request.said(message["status"])):
-                new = [(name.encode(), value.encode()) for name, value in said.items()]
+            if starts and say and (added := request.answer_headers(message["status"])):
+                new = [(name.encode(), value.encode()) for name, value in added.items()]
                 old = [one for one in message.get("headers", ()) if one[0].lower() not in dict(new)]
                 message = {**message, "headers": [*old, *new]}
             if message["type"] in LAST and not message.get("more_body"):
@@ -92,9 +92,9 @@ def wsgi(
         request = begin(shown, said_by(found, proxies))
 
         def start(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
-            said = request.said(int(status[:3])) if say else {}
-            old = [pair for pair in headers if pair[0].lower() not in said]
-            return start_response(status, [*old, *said.items()], *rest)
+            added = request.answer_headers(int(status[:3])) if say else {}
+            old = [pair for pair in headers if pair[0].lower() not in added]
+            return start_response(status, [*old, *added.items()], *rest)
 
         try:
             with request.inside():

@@ -382,8 +382,8 @@ def backoff(
         nested: the treatment of a decorated function that another one calls: the inner function is
             rejected, or gets a single try if `nested` is `"once"` in either of the two.
         name: the name in the log and in events; by default that of the function.
-        longest: the longest wait that a service may ask for, in seconds or as a `timedelta`. If it
-            asks for a longer one, the call raises the failure immediately. `None`: any.
+        longest: the longest wait that a service or a gate may ask for, in seconds or as a
+            `timedelta`; `None` for any. If it asks for more, the call raises the failure at once.
         each: the seconds for each try, or a `timedelta`. Then a coroutine function is cancelled:
             the try fails with `DeadlineExceeded`; a plain function can ask `time_limit()`.
         through: the gate that each try goes through, such as a `Limiter`, or several, outermost

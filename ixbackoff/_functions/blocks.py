@@ -10,7 +10,7 @@ from typing import Any, Self, final
 
 from .._limits.deadlines import LEFT, Left
 from .._limits.eventloop import cancelled_since
-from .._limits.nesting import REFUSED, Mark, begin, check_alone, check_not_refused, may_be_inside
+from .._limits.nesting import REJECTED, Mark, begin, check_alone, check_not_rejected, may_be_inside
 from .._meaning.chains import Ladder, renamed
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
@@ -105,8 +105,8 @@ class Try:
             self._mark[0] = None
             LEFT.set(self._before)
             self._done = True
-            if REFUSED:
-                check_not_refused(self._mark, error)
+            if REJECTED:
+                check_not_rejected(self._mark, error)
             return self._ended(error)
         except BaseException:  # such as Ctrl-C
             self._mark[0] = None

@@ -14,14 +14,14 @@ from .._limits.deadlines import LEFT, in_time_around
 from .._limits.eventloop import cancelled_since
 from .._limits.nesting import (
     HERE,
-    REFUSED,
+    REJECTED,
     RUNNING,
     SERVED,
     Mark,
     ThreadState,
     carries_mark,
     check_alone,
-    check_not_refused,
+    check_not_rejected,
     new_thread,
 )
 from .._limits.observers import LOOK, SWAPPED, Observer
@@ -97,14 +97,14 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                 try:
                     mine[0] = marked
                     answer = attempt(*args, **kwargs) if kwargs else attempt(*args)
-                    if REFUSED or answer.__class__ is CoroutineType:
+                    if REJECTED or answer.__class__ is CoroutineType:
                         check_answer(called, answer, mine)
                     mine[0] = None
                     if watched is not None:
                         watched.succeed()
                     return answer  # noqa: TRY300
                 except Exception as failure:
-                    if REFUSED or watched is not None:
+                    if REJECTED or watched is not None:
                         failed(failure, mine, watched)
                     if after is None:
                         after, sleep, log = in_thread(descent)
@@ -165,14 +165,14 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                 try:
                     mine[0] = marked
                     answer = await (attempt(*args, **kwargs) if kwargs else attempt(*args))
-                    if REFUSED:
-                        check_not_refused(mine)
+                    if REJECTED:
+                        check_not_rejected(mine)
                     mine[0] = None
                     if watched is not None:
                         watched.succeed()
                     return answer  # noqa: TRY300
                 except Exception as failure:
-                    if REFUSED or watched is not None:
+                    if REJECTED or watched is not None:
                         failed(failure, mine, watched)
                     if after is None:
                         after, sleep, log, cancelled = in_task(descent, failure)
@@ -217,13 +217,13 @@ def in_task(descent: Callable[[], After], failure: Exception) -> tuple[After, An
 def check_answer(called: Called, answer: Any, mine: Mark) -> None:
     if answer.__class__ is CoroutineType:
         raise no_coroutine_function(called.function, answer)
-    check_not_refused(mine)
+    check_not_rejected(mine)
 
 
 def failed(failure: Exception, mine: Mark, watched: Watched | None) -> None:
     if watched is not None:
         watched.fail(failure)
-    check_not_refused(mine, failure)
+    check_not_rejected(mine, failure)
 
 
 def report_wait(
@@ -245,7 +245,7 @@ def around(
 ) -> tuple[object, Watched | None]:
     """Return the reason to run a call as a program, if any, and its watcher if it is observed.
 
-    The reason is the outer run, which limits the call to a single try, or else `called`.
+    The reason is a run or request around it that limits it to a single try, or else `called`.
     """
     if called.top and (
         current_mark()[0] is not None or thread.mark[0] is not None or (sync and thread.awaits)

@@ -52,15 +52,15 @@ def reason_and_note(
     """Return why a call ended, and the note that explains it; `early` if a rung was left."""
     if isinstance(failure, Misuse):
         return "misuse", ""
-    if isinstance(failure, CircuitOpen):
-        return "circuit open", ""
-    if isinstance(failure, Crowded):
-        return "crowded", ""
     if early and (note := too_long(failure)):
         return "asked for too long", note
     around = time_around() if early else None
     if around is not None and around.late:
         return "no time left", around.late
+    if isinstance(failure, CircuitOpen):
+        return "circuit open", ""
+    if isinstance(failure, Crowded):
+        return "crowded", ""
     if early and not ONE_TRY:
         by_default = called.backoff._settings.on is is_transient
         return "not worth another try", not_chosen(failure, by_default)

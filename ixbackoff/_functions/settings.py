@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Nested: TypeAlias = Literal["refused", "once"]
 """The treatment of a decorated function that another one calls."""
 
-LONGEST = 900.0  # seconds: the longest wait that a service may ask for, by default
+LONGEST = 900.0  # seconds: the longest wait that may be asked for, by default
 
 Wanted: TypeAlias = Callable[[Any], bool]
 """A predicate of the answer, whose type depends on the function."""

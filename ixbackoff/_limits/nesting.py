@@ -142,7 +142,7 @@ def check_alone(inner: object, once: bool = False) -> object:
         return None
     if once and (getattr(inner, "once", False) or getattr(outer, "once", False)):
         return outer
-    raise refused(inner, mark, once)
+    raise rejection(inner, mark, once)
 
 
 def mark_around() -> Mark:
@@ -168,26 +168,26 @@ def check_begun(program: object) -> None:
     if mark[0] is None and (thread.mark[0] is not None or thread.awaits):
         mark = mark_around()
     if mark[0] is not None:
-        raise refused(program, mark)
+        raise rejection(program, mark)
 
 
-REFUSED = placed("REFUSED", StateList[bool]())
+REJECTED = placed("REJECTED", StateList[bool]())
 """Not empty after the first rejection in this process; before, a run may skip the check below."""
 
 
-def refused(inner: object, mark: Mark, once: bool = False) -> Misuse:
+def rejection(inner: object, mark: Mark, once: bool = False) -> Misuse:
     """Return the error for a nested `inner`, and leave its message in the mark of the outer run."""
     instead = ', or give the backoff of either nested="once"' if once else ""
     message = (
         f"{inner} was called inside {mark[0]}, and their retries would multiply: let only the "
         f"outer one try again{instead}."
     )
-    REFUSED[:] = [True]
+    REJECTED[:] = [True]
     mark[2:] = [message]
     return Misuse(message)
 
 
-def check_not_refused(mine: Mark, failure: BaseException | None = None) -> None:
+def check_not_rejected(mine: Mark, failure: BaseException | None = None) -> None:
     """Raise the error of a nested program again if the body of this run has swallowed it."""
     if len(mine) > 2 and not isinstance(failure, Misuse):
         raise Misuse(mine[2]) from failure

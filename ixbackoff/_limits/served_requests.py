@@ -67,8 +67,8 @@ class ServedRequest:
         proxied = self._proxies and any(name in headers for name in PROXIES)
         self.in_vain = self.in_vain or proxied or is_forbidden(headers)
 
-    def said(self, status: int) -> dict[str, str]:
-        """Return the headers that an answer with this status gets."""
+    def answer_headers(self, status: int) -> dict[str, str]:
+        """Return the headers to add to an answer with this status."""
         if not self.in_vain or not (status == 429 or status >= 500):
             return {}
         return {ANSWER: "false"} | ({OVERLOADED: "true"} if self._proxies else {})

@@ -55,8 +55,8 @@ def descents(
         table: the waits, if they are the same in all runs.
         first: the number of waits that the run has had before this retry.
         shortens: whether a wait may be shorter than the one before, as in simulations.
-        longest: the longest wait that a service may ask for; a longer one ends the retry, and the
-            failure gets a note.
+        longest: the longest wait that a service or a gate may ask for; a longer one ends the
+            retry, and the failure gets a note.
     """
     last = first + rungs
     if rungs == ENDLESS:

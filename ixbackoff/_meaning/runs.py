@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._limits.deadlines import Expired, Limit, time_around
 from .._limits.events import Run
-from .._limits.nesting import REFUSED, RUNNING, Mark, check_not_refused, served
+from .._limits.nesting import REJECTED, RUNNING, Mark, check_not_rejected, served
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, Crowded, NotBefore, Predicate, Stopped
 from .._words.reasons import CANCELLED, NOTE, TRIES, Reason, Story, add_note, story_note, too_long
@@ -58,9 +58,9 @@ class ProgramRun(Run):
     # - Call f with some value: that runs the user's code on data that never existed.
     #
     # What we do: the run keeps the rung as an upper bound and clears `sure`. The rung becomes exact
-    # again at the first step that names one: an annotated `bind`, or the start of the program that
-    # the run enters next. Until then the check only demands that a start is not above the bound, so
-    # an unsure run may be lower than `rung` says, and never climbs.
+    # again at the first step that fixes it: `.at`, a retry, `.end`, an annotated `bind`, or the
+    # start of the program that the run enters next. Until then the check only demands that a start
+    # is not above the bound, so an unsure run may be lower than `rung` says, and never climbs.
 
     # Class attributes, not slots or assignments in `__init__`: most runs change few of them.
     # guards: the gates and the circuit breaker that each try passes, outermost first, if any
@@ -80,7 +80,7 @@ class ProgramRun(Run):
     expired: Expired | None = None  # the timeout that ended the run
     retries = 0  # the number of waits after a failure
     retrying = False  # whether it is in a retry step, which repeats the current effect
-    longest: float | timedelta | None = None  # wait that a service asks for; `None`: the program's
+    longest: float | timedelta | None = None  # as in `Defaults`; `None`: that of the program
     mark: Mark | None = None  # the mark of the run in its context; it also holds `retries`
     logger: Logger | None = None  # for waits that really take time
     # ons: the `on`s in force, innermost last; `None` if there is no journal for them
@@ -191,8 +191,8 @@ class ProgramRun(Run):
         It raises the failure itself if the task was cancelled, or the run around leaves no time.
         """
         try:
-            if REFUSED and (mark := RUNNING.get())[0] is not None:
-                check_not_refused(mark, failure)
+            if REJECTED and (mark := RUNNING.get())[0] is not None:
+                check_not_rejected(mark, failure)
             seconds = after(failure, k, self.shortest)
             if seconds is None:
                 if too_long(failure):

@@ -252,7 +252,7 @@ def in_attempt(attempt: Chain, inside: InAttempt) -> Task:
                     elif kind is OrElseStep:
                         continue
                     else:
-                        asked = (start if kind is StartStep else refused)(step, inside, value)
+                        asked = (start if kind is StartStep else rejected)(step, inside, value)
                     if not issubclass(type(asked), Command):
                         if step is last and isinstance(asked, Chain):  # as `performed`, in place
                             attempt, failure = asked, None
@@ -345,7 +345,7 @@ def passed_over(step: Step, run: ProgramRun, _: Any) -> Asked:
     return None
 
 
-def refused(step: Step, _place: InAttempt, _value: Any) -> Asked:
+def rejected(step: Step, _place: InAttempt, _value: Any) -> Asked:
     """Reject a step of a program inside an attempt."""
     raise Misuse(
         f"{step.__class__.__name__} is a step of a program and cannot be in an attempt, or "

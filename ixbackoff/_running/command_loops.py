@@ -11,7 +11,7 @@ from .._limits.budgets import checked_budget
 from .._limits.deadlines import checked_seconds, time_limit
 from .._limits.eventloop import cancelled_since
 from .._limits.gate import checked_gates
-from .._limits.nesting import REFUSED, begin, carries_mark, check_not_refused
+from .._limits.nesting import REJECTED, begin, carries_mark, check_not_rejected
 from .._meaning.chains import Ladder, not_ended
 from .._meaning.defaults import USUAL, Defaults, checked_longest
 from .._meaning.retrying import check_endless
@@ -67,12 +67,12 @@ def alone(stream: Stream, handlers: Handlers, state: ProgramRun) -> Any:
     try:
         begin(mine, state)
         answer = answered(stream, handlers)
-        if REFUSED:
-            check_not_refused(mine)
+        if REJECTED:
+            check_not_rejected(mine)
         return answer  # noqa: TRY300  Ctrl-C may arrive before this line
     except Exception as failure:
-        if REFUSED:
-            check_not_refused(mine, failure)
+        if REJECTED:
+            check_not_rejected(mine, failure)
         log_ended(state, failure, handlers)
         raise
     finally:
@@ -85,12 +85,12 @@ async def alone_async(stream: Stream, handlers: Handlers, state: ProgramRun) -> 
     try:
         begin(mine, state, awaits=True)
         answer = await answered_async(stream, handlers)
-        if REFUSED:
-            check_not_refused(mine)
+        if REJECTED:
+            check_not_rejected(mine)
         return answer  # noqa: TRY300  Ctrl-C may arrive before this line
     except Exception as failure:
-        if REFUSED:
-            check_not_refused(mine, failure)
+        if REJECTED:
+            check_not_rejected(mine, failure)
         log_ended(state, failure, handlers)
         raise
     finally:

@@ -179,7 +179,7 @@ class DeadlineExceeded(TimeoutError):
 
 
 class Stopped(Exception):
-    """The program was stopped (`stop=`) before its start, in line, or in a wait after a success.
+    """The program was stopped (`stop=`): before its start, in a `.wait()`, or in line at a gate.
 
     A program that is stopped in a wait after a failure raises that failure. No step recovers from
     a stop.

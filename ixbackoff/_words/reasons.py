@@ -31,7 +31,7 @@ Reason: TypeAlias = Literal[
 - "circuit open": it failed with `CircuitOpen`: the breaker refused its last try.
 - "crowded": it failed with `Crowded`: a gate refused its last try.
 - "stopped": it was asked to stop, before its start, in a wait, or in line at a gate.
-- "asked for too long": the service asked to be left alone for longer than `longest`.
+- "asked for too long": the service or a gate asked for a wait longer than `longest`.
 - "misuse": the program has to be changed.
 - "parked": it is durable, and no process holds it during its wait; it continues after the wait.
 - "cancelled": an exception that is not an `Exception` ended it: cancellation, Ctrl-C, the close of
@@ -42,7 +42,7 @@ NOTE = "ixbackoff:"
 """The prefix of each note that is added to a failure."""
 
 TRIES = f"{NOTE} tries:"
-TOO_LONG = f"{NOTE} not tried again: the service asks for"
+TOO_LONG = f"{NOTE} not tried again: asked to wait"
 CANCELLED = f"{NOTE} not tried again: the task was cancelled"
 
 
@@ -108,7 +108,7 @@ def story(failure: BaseException) -> Story | None:
 
 
 def too_long(failure: BaseException) -> str:
-    """Return the last note of a failure if it says that its service asks for too long, else ""."""
+    """Return the last note of a failure if it is about a wait above `longest`, else ""."""
     with suppress(Exception):  # notes can be anything
         notes: Any = getattr(failure, "__notes__", ())
         last = str(notes[-1])

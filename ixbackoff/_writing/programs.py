@@ -393,8 +393,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             stop: an event that ends a wait immediately, and with it the program; for the handler of
                 SIGTERM. Only the `Delay` handler of `live()` cuts a wait short. A running command
                 continues to its end.
-            longest: the longest wait that a service may ask for, in seconds or as a `timedelta`. If
-                it asks for a longer one, the program gives up immediately.
+            longest: the longest wait that a service or a gate may ask for, in seconds or as a
+                `timedelta`. If it asks for a longer one, the program gives up immediately.
             through: the gate that every try of the program goes through, such as a `Limiter`, or
                 several, outermost first. A try that a gate refuses fails with `Crowded`.
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._limits.budgets import REFUSED, Account
 from .._limits.deadlines import time_limit
 from .._limits.eventloop import cancelled_since
-from .._limits.nesting import REFUSED as NESTED
-from .._limits.nesting import begin, carries_mark, check_not_refused
+from .._limits.nesting import REJECTED, begin, carries_mark, check_not_rejected
 from .._limits.observers import events_of_parts, watched
 from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
@@ -127,12 +126,12 @@ async def alone(stream: Stream, line: Line, performer: Performer, run: ProgramRu
     try:
         begin(mine, run, awaits=True)
         answer = await performer.finished(Reached.by(stream), stream, line)
-        if NESTED:
-            check_not_refused(mine)
+        if REJECTED:
+            check_not_rejected(mine)
         return answer  # noqa: TRY300
     except Exception as failure:
-        if NESTED:
-            check_not_refused(mine, failure)
+        if REJECTED:
+            check_not_rejected(mine, failure)
         log_ended(run, failure, performer.handlers)
         raise
     finally:

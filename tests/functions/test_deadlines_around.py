@@ -12,7 +12,9 @@ from ixbackoff import (
     N0,
     N3,
     Call,
+    CircuitOpen,
     Constant,
+    Crowded,
     DeadlineExceeded,
     NotReady,
     at,
@@ -59,6 +61,20 @@ def test_a_wait_that_ends_after_the_deadline_around_is_not_begun(
         backoff(N0, within=5).call(inner)
     assert time.monotonic() - begun < 5
     assert "no time left" in caplog.text
+
+
+@pytest.mark.parametrize("failure", [CircuitOpen(15), Crowded(15)], ids=repr)
+def test_so_is_one_for_which_a_breaker_or_a_gate_asks(
+    failure: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    def ask() -> None:
+        raise failure
+
+    for inner in (lambda: backoff(N3).call(ask), lambda: at(N3).retry(call(ask)).run(live())):
+        caplog.clear()
+        with caplog.at_level(logging.WARNING), pytest.raises(type(failure)):
+            backoff(N0, within=5).call(inner)
+        assert "no time left" in caplog.text
 
 
 def test_each_call_finds_the_seconds_that_the_calls_before_it_have_left() -> None:

@@ -1,4 +1,4 @@
-"""A retry inside a retry: refused by name, never swallowed, or tried once where that is wanted."""
+"""A retry inside a retry: rejected by name, never swallowed, or tried once where that is wanted."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_an_async_one_neither() -> None:
         asyncio.run(book())
 
 
-def test_a_run_after_one_that_was_refused_is_well() -> None:
+def test_a_run_after_one_that_was_rejected_is_well() -> None:
     service = Service()
     inner = backoff(N3)(service.price)
     with pytest.raises(Misuse):
@@ -172,19 +172,19 @@ def block(function: Callable[[], Any]) -> None:
             function()
 
 
-def test_a_run_that_was_refused_says_nothing_of_later_ones() -> None:
+def test_a_run_that_was_rejected_says_nothing_of_later_ones() -> None:
     service = Service()
-    refused = twice(twice(service.price))
+    rejected = twice(twice(service.price))
     with pytest.raises(Misuse):
-        refused()
+        rejected()
     with pytest.raises(NotReady):
         at(N0).retry(call(service.price)).run(PLAIN)
     with pytest.raises(Misuse):
-        refused()
+        rejected()
     with pytest.raises(NotReady):
         block(service.price)
     with pytest.raises(Misuse):
-        refused()
+        rejected()
     stream = unroll(at(N3).retry(call(service.price)))
     next(stream)
     assert isinstance(stream.throw(NotReady()), Delay)
@@ -250,7 +250,7 @@ def test_alone_it_is_tried_as_often_as_it_says() -> None:
     assert service.calls == 4
 
 
-def test_a_program_inside_is_refused_as_ever() -> None:
+def test_a_program_inside_is_rejected_as_ever() -> None:
     inside = at(N3).retry(call(Service().price))
     with pytest.raises(Misuse, match="let only the outer one try again"):
         once(lambda: inside.run(PLAIN))()

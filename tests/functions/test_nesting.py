@@ -1,4 +1,4 @@
-"""Retries never multiply: a retry inside a retry is refused, in every form."""
+"""Retries never multiply: a retry inside a retry is rejected, in every form."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_no_retry_is_awaited_in_a_retry(outer: Any, inner: Any, run: Any) -> Non
     run(main())
 
 
-def test_a_function_that_calls_itself_is_refused() -> None:
+def test_a_function_that_calls_itself_is_rejected() -> None:
     @plainly
     def factorial(number: int) -> int:
         return number * factorial(number - 1) if number else 1
@@ -135,7 +135,7 @@ def test_a_function_that_calls_itself_is_refused() -> None:
         factorial(3)
 
 
-def test_what_is_decorated_twice_is_refused() -> None:
+def test_what_is_decorated_twice_is_rejected() -> None:
     twice = plainly(plainly(Counted()))
     with pytest.raises(Misuse, match="their retries would multiply"):
         twice()
@@ -180,9 +180,9 @@ def test_what_runs_in_a_thread_of_the_function_is_inside_it() -> None:
         thread.join()
         raise failures[0]
 
-    for refused in (lambda: asyncio.run(in_a_thread()), in_a_context):
+    for rejected in (lambda: asyncio.run(in_a_thread()), in_a_context):
         with pytest.raises(Misuse, match="their retries would multiply"):
-            refused()
+            rejected()
 
 
 def test_what_runs_in_a_task_of_the_function_is_inside_it() -> None:

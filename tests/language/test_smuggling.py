@@ -78,7 +78,7 @@ def test_no_ladder_gets_into_an_attempt(smuggler: Any, step: str) -> None:
 
 
 @pytest.mark.parametrize("recovers", [False, True])
-def test_a_step_that_waits_is_refused_inside_an_attempt(recovers: bool) -> None:
+def test_a_step_that_waits_is_rejected_inside_an_attempt(recovers: bool) -> None:
     made: Any = object.__new__
     forged = made(type(do(Ask("a"))))
     forged._before, forged._last, forged._flat = None, None, retried.steps()

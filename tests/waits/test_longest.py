@@ -19,7 +19,9 @@ from ixbackoff import (
     CircuitBreaker,
     CircuitOpen,
     Constant,
+    Crowded,
     Delay,
+    Limiter,
     NotReady,
     Throttled,
     at,
@@ -34,7 +36,7 @@ from ixbackoff.testing import Virtual, always, answers, no_waits
 
 from ..support.durable.journals import Memory, durably
 
-DAY = "ixbackoff: not tried again: the service asks for 86400 s, longest is 60 s"
+DAY = "ixbackoff: not tried again: asked to wait 86400 s, longest is 60 s"
 
 
 def fails(*failures: Exception) -> Any:
@@ -102,6 +104,25 @@ def test_a_program_has_the_limit_of_its_run_or_of_its_backoff() -> None:
         assert told.reason == (reason or "asked for too long")
         assert (DAY in raised.value.__notes__) is bool(how or reason != "gave up")
         assert world.waits == ([] if reason != "gave up" else [86_400] * 3)
+
+
+def test_what_a_gate_asks_for_counts_too() -> None:
+    gate = Limiter(1, line=1)
+    gate.close(86_400)
+    world = Virtual(Call.handled_by(always("page")))
+    with pytest.raises(Crowded) as raised:
+        at(N3).retry(call(print)).run(world.interpreter, longest=60, through=gate)
+    assert raised.value.__notes__ == [DAY, "ixbackoff: tries: 1, waits: 0, 0 s in all"]
+    assert story(raised.value).reason == "asked for too long"  # type: ignore[union-attr]
+
+
+def test_a_call_that_a_gate_inside_refuses_has_the_note_of_its_program() -> None:
+    ask = backoff(N3, longest=60)(fails(Crowded(86_400)))
+    with no_waits() as waits, pytest.raises(Crowded) as raised:
+        ask()
+    assert waits.waited == []
+    assert raised.value.__notes__ == [DAY, "ixbackoff: tries: 1, waits: 0, 0 s in all"]
+    assert story(raised.value).reason == "asked for too long"  # type: ignore[union-attr]
 
 
 def test_the_last_try_gives_up_as_ever() -> None:

@@ -97,7 +97,7 @@ def test_the_last_answer_is_a_failure_of_the_sdk(sdk: Any, asks: Asks) -> None:
 
 
 @each_sdk
-def test_a_decorated_function_around_it_is_refused(sdk: Any) -> None:
+def test_a_decorated_function_around_it_is_rejected(sdk: Any) -> None:
     named = r"POST 127.0.0.1 \(backoff N3\) was called inside ask"
     with script(sdk) as origin, pytest.raises(Misuse, match=named):
         backoff(N3)(ask)(sdk, origin.url)
