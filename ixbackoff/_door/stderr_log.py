@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from .._argument_parser import in_one_line
-from .._words.reasons import NOTE
+from .._words.notes import NOTE
 
 LOGGER = logging.getLogger("ixbackoff")
 

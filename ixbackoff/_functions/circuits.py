@@ -13,7 +13,7 @@ from types import CoroutineType
 from typing import Any
 
 from .._limits.breakers import CircuitBreaker
-from .._running.eventloops import clock, now
+from .._running.asyncio_or_trio import clock, now
 from .._words.commands import raisable
 from ..schedules.timings import After
 from .settings import no_coroutine_function

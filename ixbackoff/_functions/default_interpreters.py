@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from .._limits.observers import REGISTER
-from .._running.eventloops import now
+from .._running.asyncio_or_trio import now
 from .._running.sleeping import sleep, sleep_async
 from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse

@@ -8,7 +8,8 @@ from .._meaning.runs import not_chosen, noted
 from .._running.logs import log_end
 from .._words.commands import Misuse, raisable
 from .._words.failures import CircuitOpen, Crowded
-from .._words.reasons import CANCELLED, Reason, Story, too_long
+from .._words.notes import CANCELLED, Story, too_long
+from .._words.reasons import Reason
 from .._words.verdicts import is_transient
 from .called import Called
 from .watching import Watched

@@ -9,7 +9,7 @@ from .._limits.nesting import served
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import guards_of
 from .._words.commands import Stream
-from .._words.reasons import add_note
+from .._words.notes import add_note
 from .called import Called
 from .default_interpreters import interpreter, interpreter_async
 

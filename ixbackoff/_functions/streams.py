@@ -8,7 +8,7 @@ from typing import Any
 
 from .._meaning.names import function_name
 from .._words.commands import CO_GENERATOR, GENERATORS, Misuse, code_flags
-from .._words.reasons import NOTE, add_note
+from .._words.notes import NOTE, add_note
 
 __tracebackhide__ = True
 

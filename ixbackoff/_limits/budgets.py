@@ -6,7 +6,7 @@ from _thread import RLock  # threading's own; threading itself costs 5 ms to imp
 from typing import Any, final
 
 from .._words.commands import Misuse, Stream
-from .._words.reasons import NOTE, add_note
+from .._words.notes import NOTE, add_note
 from .._words.verdicts import is_transient
 from .._words.vocabulary import CLOCK, Delay
 from .forwarding import passed_on

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 from .._words.checks import above_zero, finite, in_seconds
 from .._words.commands import Command, Stream
 from .._words.failures import DeadlineExceeded
-from .._words.reasons import NOTE, add_note
+from .._words.notes import NOTE, add_note
 from .._words.verdicts import is_transient
 from .._words.vocabulary import CLOCK, Delay, Together, issued_in_line
 from ..schedules.timings import After

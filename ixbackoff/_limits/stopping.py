@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._words.commands import Misuse, Stream
 from .._words.failures import Stopped
-from .._words.reasons import NOTE, add_note
+from .._words.notes import NOTE, add_note
 from .._words.vocabulary import Delay
 from .forwarding import passed_on
 from .interrupts import assigned

@@ -10,7 +10,8 @@ from .._limits.events import Run
 from .._limits.nesting import REJECTED, RUNNING, Mark, check_not_rejected, served
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, Crowded, NotBefore, Predicate, Stopped
-from .._words.reasons import CANCELLED, NOTE, TRIES, Reason, Story, add_note, story_note, too_long
+from .._words.notes import CANCELLED, NOTE, TRIES, Story, add_note, story_note, too_long
+from .._words.reasons import Reason
 from .._words.rungs import DEEPEST, ENDLESS, name_of
 from .._words.verdicts import is_transient, judge, raised_name
 from .._words.vocabulary import Delay, delay

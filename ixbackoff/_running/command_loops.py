@@ -33,7 +33,7 @@ from .._words.commands import (
 from .._words.rungs import ENDLESS
 from .._words.vocabulary import Delay, Now, Together, issued_in_line
 from ..schedules.algebra import check_schedule
-from .eventloops import shielded, with_timeout
+from .asyncio_or_trio import shielded, with_timeout
 from .sleeping import log_ended
 
 __tracebackhide__ = True

@@ -7,7 +7,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from .._words.logger import default_logger
-from .._words.reasons import NOTE, Reason, Story
+from .._words.notes import NOTE, Story
+from .._words.reasons import Reason
 from .._words.rungs import ENDLESS
 from .._words.verdicts import Inner, inner
 from .._words.vocabulary import INFO, Delay

@@ -18,7 +18,7 @@ from .._words.commands import COROUTINES, Awaited, Handlers, Misuse
 from .._words.logger import default_logger
 from .._words.places import StateList, placed
 from .._words.vocabulary import Delay
-from .eventloops import now
+from .asyncio_or_trio import now
 from .logs import log, log_end
 
 if TYPE_CHECKING:

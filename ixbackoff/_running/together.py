@@ -26,7 +26,7 @@ from .._words.failures import Predicate
 from .._words.verdicts import asked_for, is_transient
 from .._words.vocabulary import CLOCK, Together, checked_copy
 from .aborting import ABORT, COPY, Abort
-from .eventloops import all_tasks, now
+from .asyncio_or_trio import all_tasks, now
 from .sleeping import poll_async
 
 if TYPE_CHECKING:

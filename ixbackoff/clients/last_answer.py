@@ -19,7 +19,7 @@ from .._running.logs import described
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, DeadlineExceeded, Stopped, predicate
 from .._words.logger import default_logger
-from .._words.reasons import NOTE
+from .._words.notes import NOTE
 from .._words.rungs import N0
 
 __tracebackhide__ = True

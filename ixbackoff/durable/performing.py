@@ -21,9 +21,9 @@ from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
+from .._running.asyncio_or_trio import all_tasks, with_timeout
 from .._running.boots import since_boot
 from .._running.command_loops import AnyInterpreter
-from .._running.eventloops import all_tasks, with_timeout
 from .._running.logs import log
 from .._running.sleeping import LONGEST_SLEEP, awaitable, log_ended, logger_of
 from .._running.together import check_none
@@ -37,7 +37,7 @@ from .._words.commands import (
     stop_error,
     unawaited,
 )
-from .._words.reasons import add_note
+from .._words.notes import add_note
 from .._words.verdicts import (
     Recorded,
     Verdict,

@@ -22,7 +22,8 @@ from .._meaning.steps import DoStep, Guard, Guarded, Limited, RetryStep, StartSt
 from .._running.traces import Performed
 from .._words.commands import Command
 from .._words.failures import CircuitOpen, Crowded, Predicate
-from .._words.reasons import Reason, Story, too_long
+from .._words.notes import Story, too_long
+from .._words.reasons import Reason
 from .._words.verdicts import is_transient
 from .._words.vocabulary import WITHOUT_SERVICE, Reserve, Together, delay
 from ..schedules.timings import After, Timing

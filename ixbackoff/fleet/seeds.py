@@ -11,7 +11,7 @@ from traceback import format_exception
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from .._words.commands import Misuse
-from .._words.reasons import NOTE
+from .._words.notes import NOTE
 from .samples import Sample
 
 if TYPE_CHECKING:

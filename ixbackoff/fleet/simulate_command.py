@@ -33,7 +33,7 @@ from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._meaning.chains import Ladder, program_of
 from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse
-from .._words.reasons import NOTE
+from .._words.notes import NOTE
 from ..plotting.panels import Graph, Panel, Picture, draw
 from ..plotting.plot_command import pictured
 from ..plotting.styles import line_style

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._limits.stopping import checked_stop
-from .._running.eventloops import now
+from .._running.asyncio_or_trio import now
 from .._running.sleeping import sleep, sleep_async, sleep_until
 from .._words.calls import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from .._limits.deadlines import time_limit
 from .._limits.gate import out_of_line, too_late
 from .._limits.limiters import Turns
-from .._running.eventloops import now
+from .._running.asyncio_or_trio import now
 from .._words.commands import AsyncInterpreter, Interpreter
 from .._words.vocabulary import Reserve
 

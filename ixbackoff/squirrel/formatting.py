@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._limits.budgets import REFUSED
-from .._words.reasons import NOTE
+from .._words.notes import NOTE
 
 UNTRIED = (f"{NOTE} not tried again: a wait of ", REFUSED)
 
