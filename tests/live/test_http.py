@@ -9,11 +9,12 @@ import socket
 import traceback
 from base64 import b64encode
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -439,5 +440,12 @@ def test_limits_are_checked() -> None:
     for wrong in (0, -1, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="read_timeout"):
             Limits(read_timeout=wrong)
-    with pytest.raises(ValueError, match="max_size"):
-        Limits(max_size=-1)
+    unusable: list[Any] = [2.5, float("inf"), float("nan"), True, "5"]
+    for name, least in {"max_size": 0, "max_redirects": 0, "connections": 1}.items():
+        for wrong in (least - 1, *unusable):
+            with pytest.raises(ValueError, match=f"{name}=.*: give a whole number, {least} or"):
+                Limits(**{name: wrong})
+    nothing: Any = None
+    for name in {field.name for field in fields(Limits)} - {"max_size", "addresses"}:
+        with pytest.raises(ValueError, match=f"{name}=None"):
+            Limits(**{name: nothing})
