@@ -81,7 +81,7 @@ DEFAULT_LIMITS = Limits()
 class Deadline:
     """The time by which a live command has to end: by its own limit or that of its program.
 
-    The time begins when the deadline is made.
+    The limits count from the moment when the deadline is made.
     """
 
     __slots__ = ("end", "seconds", "what")
