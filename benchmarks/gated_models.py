@@ -265,7 +265,7 @@ def recovery(guards: Guards, seed: int) -> Outcome:
 
 
 def recovered(outcome: Outcome) -> float:
-    """Return the seconds until 80 % of the runs succeed after `recovery`; 180 if they never do."""
+    """Return the seconds after the outage until 80 % of the runs succeed; 180 if they never do."""
     steady = outcome.rate(lambda second: second.well, 30, 60)
     after = outcome.recovered_after(120, steady, share=0.8, span=10)
     return 180.0 if after is None else after

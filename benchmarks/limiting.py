@@ -2,9 +2,9 @@
 
 The cost is measured in CPU time, in turns, with a rate that no call exceeds. The burst is the
 number of calls in the first second, if 100 come at once and 10 a second are allowed. For the last
-column a call comes each 50 ms, and the fifth one fails with `Throttled(2)`: it counts the calls
-that reach the service in the two seconds after that. Each library has its defaults, but waits for
-up to a minute if it can wait. They are imported by name at run time: type checkers and tests do
+column a call comes each 50 ms, and the fifth one fails with `Throttled(2)`: the column counts the
+calls that reach the service in the two seconds after that. Each library has its defaults, but waits
+for up to a minute if it can wait. They are imported by name at run time: type checkers and tests do
 without them.
 """
 

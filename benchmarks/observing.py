@@ -1,7 +1,7 @@
 """The cost of one observer: first tries, retries and runs of programs, with it and without.
 
 It is measured as in `retrying`: no observer, then an observer that does nothing, then one that
-counts events by their kind, in turns. That is about the least that an observer can do.
+counts events by their kind, in turns. Counting is about the least that a useful observer does.
 """
 
 from __future__ import annotations

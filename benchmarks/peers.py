@@ -1,9 +1,8 @@
 """The same job for each retry library: at most 11 tries, on `ConnectionError`, no log, a decorator.
 
-Sleeps take no time here. By default ixbackoff alone logs each wait as a warning: its logger is
-switched off while sleeps are replaced. The libraries are imported by
-name at run time: type checkers and tests do without them, and they must not be imported before the
-sleeps are replaced.
+Sleeps take no time here. The logger of ixbackoff, which by default logs each wait as a warning, is
+switched off while sleeps are replaced. The libraries are imported by name at run time: type
+checkers and tests do without them, and they must not be imported before the sleeps are replaced.
 """
 
 from __future__ import annotations

@@ -7,6 +7,14 @@ from collections.abc import Mapping
 from .._words.failures import ClientError, NotReady, ServerError, Throttled
 from .._words.headers import retry_after
 
+UNASKED = "which was not asked for"
+REDIRECTIONS = {
+    **dict.fromkeys((301, 302, 303, 307, 308), "a redirect without a target"),
+    300: "a choice between several targets",
+    304: UNASKED,
+}
+"""The words for a 3xx response that names no target to follow, by its status."""
+
 
 class TooLarge(Exception):
     """A download is larger than `Limits.max_size`; it is not retried by default.
@@ -24,7 +32,9 @@ class TooLarge(Exception):
 
 
 class RedirectError(Exception):
-    """A web server redirects too often, or without a target; it is not retried by default.
+    """A web server answers with a 3xx status that is not followed; it is not retried by default.
+
+    Redirects are followed unless they are too many, have no target, or lead from https to http.
 
     >>> from ixbackoff.live import Limits, response_headers
     >>> from ixbackoff.testing.web import Origin, Redirect
@@ -56,11 +66,10 @@ def failure_of_status(status: int, headers: Mapping[str, str], request: str) -> 
     elif status >= 400:
         failure = ClientError(status)
     elif status >= 300:
-        return RedirectError(
-            f"{request}: the server answered {status}, a redirect without a target"
-        )
+        what = REDIRECTIONS.get(status, "which is not followed")
+        return RedirectError(f"{request}: the server answered {status}, {what}")
     else:
-        return ConnectionError(f"{request}: the server answered {status}, which was not asked for")
+        return ConnectionError(f"{request}: the server answered {status}, {UNASKED}")
     failure.add_note(request)
     return failure
 

@@ -213,8 +213,10 @@ class PartFile:
             try:
                 system.lock(self.descriptor)
                 self._locked = True
-            except OSError:
+            except OSError as error:
                 self._close()
+                if not isinstance(error, BlockingIOError):
+                    raise
                 shown = printable(self.path)
                 raise NotReady(f"{shown}: another download into it is running") from None
             # The process that held the lock before may have renamed or removed the file.

@@ -39,8 +39,9 @@ class Limits:
         insecure_redirects: whether to follow redirects from `https://` to `http://`.
 
     Raises:
-        ValueError: a time-out is not finite and above 0, `connections` is below 1, another number
-            is negative, `addresses` is not callable, or `insecure_redirects` is not a `bool`.
+        ValueError: a time-out is not finite and above 0, another number is not whole or is negative
+            (`connections`: below 1), `addresses` is not callable, or `insecure_redirects` is not a
+            `bool`.
     """
 
     connect_timeout: float = 10.0
@@ -66,10 +67,12 @@ class Limits:
             elif field.name == "insecure_redirects":
                 if not isinstance(value, bool):
                     raise ValueError(f"insecure_redirects={value!r}: give True or False.")
-            elif field.name == "connections" and not value >= 1:
-                raise ValueError(f"connections={value!r}: give a number, 1 or more.")
-            elif not value >= 0:
-                raise ValueError(f"{field.name}={value!r}: give a number, 0 or more.")
+            else:
+                least = 1 if field.name == "connections" else 0
+                if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                    raise ValueError(
+                        f"{field.name}={value!r}: give a whole number, {least} or more."
+                    )
 
 
 DEFAULT_LIMITS = Limits()
@@ -78,7 +81,7 @@ DEFAULT_LIMITS = Limits()
 class Deadline:
     """The time by which a live command has to end: by its own limit or that of its program.
 
-    The time begins when the deadline is made.
+    The limits count from the moment when the deadline is made.
     """
 
     __slots__ = ("end", "seconds", "what")

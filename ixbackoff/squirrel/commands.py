@@ -134,8 +134,9 @@ class Claim(Command[str]):
 class Swap(Command[bool]):
     """Make `copy` the current copy in the index, and end the claim to its key.
 
-    The former key becomes a doomed claim. The answer says whether `copy` is current now. It is
-    `False`, with no change, if the current key is not `expected`, or the claim missing or doomed.
+    The former key becomes a doomed claim. The answer says whether `copy` is current now. Nothing
+    changes if it was already, if another key than `expected` is, or if the claim to the key of
+    `copy` is missing or doomed.
     """
 
     resource: Resource

@@ -58,7 +58,7 @@ class SQLite:
     def _log_ahead(self) -> None:
         """Switch SQLite to a write-ahead log, so that other squirrels read while one writes.
 
-        This changes the file for good, so callers first check that the file is an index.
+        This changes the file for good, so callers first check that it has no table or is an index.
         """
         assert self._connection is not None
         with suppress(sqlite3.OperationalError):  # locked: the next transaction tries again

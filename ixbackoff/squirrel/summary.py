@@ -14,7 +14,7 @@ from .formatting import amount, fitted, plain
 HIT = "hit"
 COPIED = "copied"
 LONGEST = 1_000
-"""The greatest width of a text in a line or in the table, in cells of a terminal."""
+"""The greatest width of a text in the table, or on the display, in cells of a terminal."""
 WIDE = 150  # the columns of a terminal that is wide enough for a key beside its resource
 UNBOUNDED = 100_000
 KEY = 69

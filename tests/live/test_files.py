@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -202,6 +203,20 @@ def test_a_second_download_into_a_file_waits_for_the_first(way: Way, tmp_path: P
         assert origin.requests == []
         way.perform(command)
     assert target.read_bytes() == ACORN
+
+
+@each_way
+def test_a_file_system_without_locks_is_not_taken_for_another_download(
+    way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lock(_: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(filesystem, "lock", lock)
+    command = Download("http://localhost/a", str(tmp_path / "a"))
+    with pytest.raises(OSError, match=r"No locks available.*/a'") as caught:
+        way.perform(command)
+    assert not is_transient(caught.value)
 
 
 def test_a_committed_file_is_on_the_disk_and_then_its_name(

@@ -9,11 +9,12 @@ import socket
 import traceback
 from base64 import b64encode
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -63,7 +64,10 @@ OUTCOMES: list[tuple[Fault, type[Exception], str]] = [
     (Status(400), ClientError, "400"),
     (Status(401), ClientError, "401"),
     (Status(404), ClientError, "404"),
-    (Status(304), RedirectError, "answered 304, a redirect without a target"),
+    (Status(300), RedirectError, "answered 300, a choice between several targets"),
+    (Status(301), RedirectError, "answered 301, a redirect without a target"),
+    (Status(304), RedirectError, "answered 304, which was not asked for"),
+    (Status(305, headers={"Location": "/a"}), RedirectError, "answered 305, which is not followed"),
     (Redirect("/a"), RedirectError, "more than 10 redirects"),
     (Redirect("ftp://localhost/a"), ValueError, "it redirects to a URL with the scheme 'ftp'"),
     (Redirect("file:///etc/passwd"), ValueError, "it redirects to a URL with the scheme 'file'"),
@@ -439,5 +443,12 @@ def test_limits_are_checked() -> None:
     for wrong in (0, -1, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="read_timeout"):
             Limits(read_timeout=wrong)
-    with pytest.raises(ValueError, match="max_size"):
-        Limits(max_size=-1)
+    unusable: list[Any] = [2.5, float("inf"), float("nan"), True, "5"]
+    for name, least in {"max_size": 0, "max_redirects": 0, "connections": 1}.items():
+        for wrong in (least - 1, *unusable):
+            with pytest.raises(ValueError, match=f"{name}=.*: give a whole number, {least} or"):
+                Limits(**{name: wrong})
+    nothing: Any = None
+    for name in {field.name for field in fields(Limits)} - {"max_size", "addresses"}:
+        with pytest.raises(ValueError, match=f"{name}=None"):
+            Limits(**{name: nothing})
