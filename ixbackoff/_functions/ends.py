@@ -53,6 +53,8 @@ def reason_and_note(
     """Return why a call ended, and the note that explains it; `early` if a rung was left."""
     if isinstance(failure, Misuse):
         return "misuse", ""
+    if cancelled:
+        return "cancelled", CANCELLED
     if early and (note := too_long(failure)):
         return "asked for too long", note
     around = time_around() if early else None
@@ -65,4 +67,4 @@ def reason_and_note(
     if early and not ONE_TRY:
         by_default = called.backoff._settings.on is is_transient
         return "not worth another try", not_chosen(failure, by_default)
-    return ("cancelled", CANCELLED) if cancelled else ("gave up", "")
+    return "gave up", ""

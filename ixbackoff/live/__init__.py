@@ -11,7 +11,7 @@ from .connections import Connections, connections_of
 from .errors import RedirectError, StoreError, TooLarge
 from .interpreters import live, live_async
 from .limits import Deadline, Limits
-from .reservations import (
+from .reserved_turns import (
     turns,
     turns_in_postgresql,
     turns_in_postgresql_async,

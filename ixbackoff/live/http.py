@@ -14,8 +14,8 @@ import httpx2
 from .._words.vocabulary import Download
 from .connections import Connections
 from .exchanges import Exchange, Progress
-from .files import PartFile
 from .limits import Deadline, Limits
+from .part_files import PartFile
 from .resumed_downloads import Arrival, Fetched, etag_of
 from .sockets import used
 from .transports import HEADERS, timeout_of

@@ -14,7 +14,7 @@ from .._words.verdicts import is_transient
 from .._words.vocabulary import Download
 from .errors import TooLarge
 from .exchanges import Exchange, Progress
-from .files import PartFile, PartOrigin, is_header
+from .part_files import PartFile, PartOrigin, is_header
 
 GAIN = 256 * 1024
 """A try opens another connection if the broken one delivered at least this many new bytes."""

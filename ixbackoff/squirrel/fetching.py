@@ -16,9 +16,9 @@ from .._words.failures import NotReady
 from .._words.vocabulary import Download
 from ..live.connections import Connections
 from ..live.exchanges import Exchange, Progress
-from ..live.files import PartFile
 from ..live.http import OpenResponse, complete
 from ..live.limits import Deadline
+from ..live.part_files import PartFile
 from ..live.resumed_downloads import Arrival, Fetched
 from ..live.safe_removal import own_folder
 from .commands import Brought, Fetch, Resource

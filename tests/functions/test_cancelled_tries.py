@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from ixbackoff import N3, at, backoff, call_async
+from ixbackoff import N3, CircuitOpen, at, backoff, call_async
 from ixbackoff.live import live_async
 from ixbackoff.observing import observed, story
 from ixbackoff.schedules import Constant
@@ -64,7 +64,13 @@ async def in_a_helper() -> None:
         raise TimeoutError from failure
 
 
-TURNED = [in_the_except, from_none, after_the_except, in_a_helper]
+async def in_place_of_a_refusal() -> None:
+    with suppress(asyncio.CancelledError):
+        await asyncio.sleep(5)
+    raise CircuitOpen
+
+
+TURNED = [in_the_except, from_none, after_the_except, in_a_helper, in_place_of_a_refusal]
 
 
 async def by_block(work: Work) -> None:
@@ -103,7 +109,7 @@ def test_a_failure_in_place_of_a_cancellation_is_raised_at_once(retry: str, turn
         task = asyncio.ensure_future(RETRIES[retry](client.request))
         await client.began.wait()
         task.cancel()
-        with pytest.raises((ConnectionError, TimeoutError)) as raised:
+        with pytest.raises((ConnectionError, TimeoutError, CircuitOpen)) as raised:
             await task
         assert client.tries == 1
         assert NOTE in raised.value.__notes__

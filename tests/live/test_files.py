@@ -19,7 +19,7 @@ import pytest
 
 from ixbackoff import N3, Download, Exponential, NotReady, at, is_transient
 from ixbackoff.live import filesystem, live
-from ixbackoff.live.files import OPEN, PartFile
+from ixbackoff.live.part_files import OPEN, PartFile
 from ixbackoff.testing.web import Origin, Slow, Truncated
 
 from ..support.ways.live import SYNC, Way, each_way

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ixbackoff.live.files import OPEN, PartFile
+from ixbackoff.live.part_files import OPEN, PartFile
 from ixbackoff.testing.web import Document, Origin, Slow
 
 from ..support.processes import Child
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 BODY = bytes(range(256)) * 4000
 LEFT = """
 import sys
-from ixbackoff.live.files import PartFile
+from ixbackoff.live.part_files import PartFile
 part = PartFile(sys.argv[1])
 part.__enter__()
 part.write(b"acorn")

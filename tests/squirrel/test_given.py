@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from ixbackoff import NotReady
-from ixbackoff.live import files
-from ixbackoff.live.files import PartFile
+from ixbackoff.live.part_files import PartFile, PartOrigin
 from ixbackoff.live.resumed_downloads import OVERLAP
 from ixbackoff.squirrel.commands import Brought, Fetch, Resource, Swap
 from ixbackoff.squirrel.fetching import FOLDER, FetchedFiles
@@ -173,7 +172,7 @@ def test_a_later_run_goes_on_with_a_file_that_became_an_object(
 
 def test_a_part_of_a_dead_squirrel_that_is_an_object_is_not_written_to(tmp_path: Path) -> None:
     with PartFile(str(tmp_path / "a")) as part:
-        part.begin(files.PartOrigin("source", '"v1"', len(OLD)))
+        part.begin(PartOrigin("source", '"v1"', len(OLD)))
         part.write(OLD)
     os.link(part.part, tmp_path / "object")
     with PartFile(str(tmp_path / "a")) as again:
