@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from .._argument_parser import WRONG, Parser
@@ -13,12 +11,7 @@ from .audit.layers import LayerTable
 from .audit.stacks import Stack, walked
 from .check_command import FORMATS
 from .formats import FORMATS as WRITERS
-from .python_files import python_files
-
-LEFT_OUT = re.compile(
-    r"(^|/)(tests?|testing|test_[^/]*|[^/]*_tests?\.py|conftest\.py|examples?|docs?|benchmarks?"
-    r"|build|dist|venv)(/|$)"
-)
+from .python_files import audited_files
 
 
 def parser() -> Parser:
@@ -44,12 +37,6 @@ def parser() -> Parser:
     return made
 
 
-def read(paths: Iterable[Path], *, tests: bool) -> Iterator[tuple[Path, Path]]:
-    for file, root in python_files([*map(str, paths)]):
-        if tests or not LEFT_OUT.search(file.relative_to(root).as_posix()):
-            yield file, root
-
-
 def above(stack: Stack, limit: int | None) -> bool:
     return limit is None or stack.tries * 2**stack.unknown > limit
 
@@ -65,10 +52,10 @@ def main(words: list[str]) -> int:
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         print(f"{given.table} is not a table of rows: {error}.", file=sys.stderr)
         return WRONG
-    if not any(read(given.paths, tests=True)):
+    if not any(audited_files(given.paths, tests=True)):
         print(f"No Python file in {', '.join(map(str, given.paths))}.", file=sys.stderr)
         return WRONG
-    walk = walked(read(given.paths, tests=given.tests), given.table)
+    walk = walked(audited_files(given.paths, tests=given.tests), given.table)
     found = [one for one in walk.all() if above(one, given.at_most)]
     sure = [one for one in found if one.sure]
     shown = found if given.all else sure

@@ -11,8 +11,8 @@ from .._argument_parser import FAILED, WRONG, Parser, duration, in_one_line
 from .._meaning.planning import plan
 from . import named_objects
 from .plan_formats import Planned, as_json, as_mermaid, as_text
+from .plan_svg import as_svg
 from .service_limits import SERVICES, fit, service_limit
-from .svg import as_svg
 
 FORMATS: dict[str, Callable[[Planned], str]] = {
     "text": as_text,

@@ -36,8 +36,8 @@ from .._writing.programs import Program, at, at_with
 from ..schedules.algebra import Schedule
 from ..schedules.kinds import powers_of_two
 from ..schedules.timings import After
-from .called import checked_function, undecorated
 from .callers import caller
+from .decorated_function import checked_function, undecorated
 from .default_interpreters import PLAIN, interpreter, interpreter_async
 from .settings import KEPT, LONGEST, Nested, Settings, Wanted
 

@@ -38,7 +38,7 @@ from .._running.sleeping import (
 from .._words.commands import is_coroutine_function, raisable
 from .._words.logger import default_logger
 from ..schedules.timings import After
-from .called import Called, checked_function
+from .decorated_function import Called, checked_function
 from .default_interpreters import OTHERS
 from .ends import ended
 from .nested_once import by_program, by_program_async, hurry, once_in_request

@@ -11,7 +11,7 @@ from .._words.failures import CircuitOpen, Crowded
 from .._words.notes import CANCELLED, Story, too_long
 from .._words.reasons import Reason
 from .._words.verdicts import is_transient
-from .called import Called
+from .decorated_function import Called
 from .watching import Watched
 
 

@@ -10,7 +10,7 @@ from .._meaning.runs import ProgramRun
 from .._meaning.semantics import guards_of
 from .._words.commands import Stream
 from .._words.notes import add_note
-from .called import Called
+from .decorated_function import Called
 from .default_interpreters import interpreter, interpreter_async
 
 __tracebackhide__ = True

@@ -12,7 +12,7 @@ from .._limits.events import Answered, Began, Ended, Issued, Run, WaitBegan
 from .._limits.observers import Notifier, Observer, clock
 from .._meaning.runs import number_after
 from .._words.commands import Command, raisable
-from .called import Called
+from .decorated_function import Called
 
 
 class Watched(Notifier, Run):

@@ -1,4 +1,4 @@
-"""Sleeping, and the log of waits: the only module that sleeps.
+"""Sleeping: the only module that sleeps; the lines that it logs are written in `logs`.
 
 Tests can replace all sleeping of the process (`SWITCHES`).
 """

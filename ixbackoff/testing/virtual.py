@@ -24,8 +24,8 @@ from .._words.commands import (
     join_tables,
 )
 from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Reserve, Throw, Together, throw
-from .concurrency import interleaved
 from .scripts import DelayedAnswer, Unscripted, given_by
+from .virtual_together import interleaved
 
 __tracebackhide__ = True
 
