@@ -20,13 +20,17 @@ def parser() -> Parser:
         description="Show the calls that more than one layer of retries tries again, and what the "
         "layers multiply to. The source is only read: nothing is imported or run.",
         epilog="Exit status: 1 if there is a certain stack of layers (with --at-most, one above "
-        "that number); 2 if a path or table cannot be read. `# ixbackoff: one layer` on the line "
-        "of a layer hides its stacks.",
+        "that number); 2 if a path does not exist or has no Python file, or the table is none. "
+        "`# ixbackoff: one layer` on the line of a layer hides its stacks.",
     )
     made.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a folder or file")
     made.add_argument("--all", action="store_true", help="show uncertain stacks and single layers")
     made.add_argument(
-        "--top", type=int, default=10, metavar="N", help="the largest stacks, as text (default: 10)"
+        "--top",
+        type=int,
+        default=10,
+        metavar="N",
+        help="show at most N stacks as text (default: 10)",
     )
     made.add_argument("--at-most", type=int, metavar="N", help="allow stacks of up to N tries")
     made.add_argument(
@@ -49,7 +53,7 @@ def main(words: list[str]) -> int:
             return WRONG
     try:
         LayerTable(given.table, [])
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OSError, TypeError, ValueError) as error:
         print(f"{given.table} is not a table of rows: {error}.", file=sys.stderr)
         return WRONG
     if not any(audited_files(given.paths, tests=True)):

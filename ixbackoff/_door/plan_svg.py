@@ -111,7 +111,7 @@ def heading(planned: Planned, height: float) -> Iterator[str]:
 
 
 def key(planned: Planned) -> Iterator[tuple[str, float, str]]:
-    """Return the signs of the picture, the distances from the signs to their words, and these."""
+    """Yield each sign of the picture, the distance from its start to its words, and the words."""
     rungs = planned.plan.rungs
     yield '<circle class="try" cx="{middle:g}" cy="{y:g}" r="6"/>', 18, "a try"
     if any(rung.takes for rung in rungs):
@@ -166,7 +166,8 @@ def drawn_rung(
 def label(x1: float, x2: float, y: float, words: str, limits: Sequence[float]) -> str:
     """Write the seconds of a wait above its line, or beside a line that is too short.
 
-    Above it, they stand beside the lines of `limits` that cross it, where it has the most room.
+    `limits` are the places of vertical lines. Those that cross the line of the wait cut it into
+    parts, and the seconds stand above the middle of the longest part.
     """
     width = LETTER * len(words)
     parts = pairwise([x1, *(x for x in limits if x1 < x < x2), x2])

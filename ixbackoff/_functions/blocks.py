@@ -116,7 +116,7 @@ class Try:
 
     def _ended(self, error: BaseException | None) -> bool:
         """Store the failure of the block, or end the run; return whether the failure is caught."""
-        # Raised by `__next__`, these two would end the loop silently.
+        # Raised by `__next__` or `__anext__`, these could end the loop silently.
         if isinstance(error, Exception) and not isinstance(
             error, StopIteration | StopAsyncIteration
         ):

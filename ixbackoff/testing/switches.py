@@ -83,7 +83,8 @@ def single_try() -> SingleTry:
 
     A retry of a program, of `@backoff` or of `for one_try in ...` ends with its first failure, and
     later steps, such as `.or_else`, are taken as usual. A program that has failed ends at its next
-    `.backoff()`. A `.wait()` still waits. A retry that began before the block continues.
+    `.backoff()`. A `.wait()` still waits. A retry whose first wait began before the block
+    continues.
 
     >>> from ixbackoff import N3, NotReady, backoff
     >>> from ixbackoff.testing import single_try

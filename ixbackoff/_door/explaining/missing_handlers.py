@@ -144,12 +144,14 @@ def promised(text: str) -> str:
 
 def around_or_as_in(parsed: Parsed) -> Explanation | None:
     if parsed.method == "around" and parsed.kind == "argument":
-        word = "await the handler and return" if parsed.owner == "AsyncInterpreter" else "return"
+        start, answer, word = "def", "R", "return"
+        if parsed.owner == "AsyncInterpreter":
+            start, answer, word = "async def", "Awaitable[R]", "return await"
         return Explanation(
             "not-a-handler",
             "A wrapper takes any command and its handler, and returns the answer of the handler.",
-            "Write `def wrapper(command: Command[R], handler: Callable[[Command[R]], R]) -> R`, "
-            f"and {word} handler(command).",
+            f"Write `{start} wrapper(command: Command[R], handler: Callable[[Command[R]], "
+            f"{answer}]) -> R`, and {word} handler(command).",
         )
     if parsed.method == "handled_as_in" and parsed.kind in ("argument", "overload"):
         return Explanation(

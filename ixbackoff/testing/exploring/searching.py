@@ -113,7 +113,10 @@ class SearchWalk(Walk):
             self.places.append(BranchPoint(step, options, place.check))
 
     def happen(self, machine: Machine, option: Option | None) -> None:
-        """Take a step; note its cells under its program, or under -1: a change or late command."""
+        """Take a step; note the cells that it touches, under the number of its program.
+
+        Those of a change or a late command are noted under -1.
+        """
         scope, recorder = self.scope, self.scope.recorder
         if recorder is None:
             machine.happen(option)
@@ -179,7 +182,8 @@ class Search:
         model = (setting.world, setting.interpreter, setting.forgets, *setting.changes.values())
         shared = [*model, *handlers], [setting.always, scope.at_end]
         before = variables(world, *shared)
-        ends = scope.again or not scope.changes  # each change may follow the last command, too
+        # Whether histories have every change after the last command, too.
+        ends = scope.again or not scope.changes
         if setting.state is None and scope.merge and len(scope.programs) > 1 and ends:
             scope.recorder = None if WAYS_ROUND & before.keys() else Recorder()
         for times in count():

@@ -30,8 +30,9 @@ class Host(Protocol):
 class Connection:
     """A connection to a client and its request, for a fault of your own to answer.
 
-    The connection is closed when the fault returns. If no fault answers the request, the connection
-    stays open for the next one, unless the client closes it.
+    The connection is closed when the fault returns. If no fault answers the request, it stays open
+    for the next one, until the client wants it closed or is silent for 10 seconds, or the origin
+    goes down or ends.
 
     >>> from dataclasses import dataclass
     >>> from urllib.request import urlopen

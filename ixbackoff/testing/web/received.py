@@ -54,7 +54,7 @@ class BodyTooLarge(Exception):
 
 
 def read_request(client: socket.socket) -> ReceivedRequest:
-    """Read a request; raise ValueError if it is not HTTP/1 or not complete."""
+    """Read a request; raise ValueError unless it is complete and has the form of HTTP/1."""
     with client.makefile("rb") as stream:
         if not stream.peek(1)[:1].isalpha():  # such as a TLS client, which would wait for an answer
             raise ValueError("The client sent no HTTP/1 request.")
