@@ -53,7 +53,10 @@ def once_in_request(called: Called) -> object:
 
 
 def hurry(backoff: Any) -> float | None:
-    """Return the seconds that the caller of the request here waits, unless `within` is given."""
+    """Return the seconds that the caller of the served request still waits.
+
+    Return `None` if they are unknown, if a nearer limit applies, or if `within` is given.
+    """
     left = time_around()
     if left is None or not left.foreign or backoff._settings.within is not None:
         return None

@@ -156,7 +156,7 @@ class Worker:
                 "executor_id": self.lock.id,
                 "serializer": SERIALIZER(),
                 "notification_listener_polling_interval_sec": POLL,
-                "use_listen_notify": self.store.sqlite,  # PostgreSQL: one more connection
+                "use_listen_notify": self.store.sqlite,  # else one more connection
                 "log_level": "CRITICAL",  # below it DBOS logs a traceback for each failed run
             }
         )

@@ -98,7 +98,8 @@ def apart(first: Span, starts: int, where: str) -> Explanation | None:
             "goes-up",
             f"{rungs}: the second would start a ladder of its own, with short waits.",
             f"Put both into one attempt and retry that: at(N{max(start, starts)}).retry(do(first)"
-            ".then(lambda _: second)); or run the two one after the other.",
+            ".then(lambda _: second)), or do(first).or_else(second) for |; or run the two one "
+            "after the other.",
             ladder,
         )
     higher = starts - end + start

@@ -178,5 +178,5 @@ def unknown_rung(parsed: Parsed) -> Explanation | None:
     return Explanation(
         "not-a-rung",
         f"The deepest finite ladder is N{DEEPEST}, so {parsed.got} does not exist.",
-        f"Write N{DEEPEST}, or FOREVER with within=... for tries without end.",
+        f"Write N{DEEPEST}, or FOREVER with within=... for any number of tries in that time.",
     )
