@@ -254,8 +254,10 @@ def in_attempt(attempt: Chain, inside: InAttempt) -> Task:
                         asked = checked_effect(step.function(value))
                     elif kind is OrElseStep:
                         continue
+                    elif kind is FirstStep:
+                        asked = Enter(in_turn(step, inside))
                     else:
-                        asked = BEGINNINGS.get(kind, refused)(step, inside, value)
+                        asked = (start if kind is StartStep else refused)(step, inside, value)
                     if not issubclass(type(asked), Command):
                         if step is last and isinstance(asked, Chain):  # as `performed`, in place
                             attempt, failure = asked, None
@@ -292,12 +294,8 @@ def start(step: StartStep, place: Place, _: Any) -> Asked:
     return Enter(task if step.fresh else fresh(task, step.function))
 
 
-def first(step: FirstStep, inside: InAttempt, _: Any) -> Asked:
-    """Perform the effects in turn until one succeeds; its index and answer are the value."""
-    return Enter(in_turn(step, inside))
-
-
 def in_turn(step: FirstStep, inside: InAttempt) -> Task:
+    """Perform the effects in turn until one succeeds; its index and answer are the value."""
     effects, count, ons = step.effects, len(step.effects), inside.ons
     turn: int = (yield step.pick) if step.start_at is None else step.start_at
     end, around = turn + count, 0 if ons is None else len(ons)
@@ -389,9 +387,6 @@ Meanings: TypeAlias = dict[type[Step], Any]
 
 `None` passes over a step that does not descend.
 """
-
-BEGINNINGS: Meanings = {StartStep: start, FirstStep: first}
-"""The meaning of the steps that only an attempt begins with."""
 
 WELL: Meanings = {
     DoStep: do,

@@ -101,18 +101,11 @@ class FirstStep(Step):
 
     __slots__ = ("answered", "chosen", "effects", "pick", "start_at")
 
-    def __init__(
-        self,
-        effects: tuple[Any, ...],
-        chosen: Predicate,
-        start_at: int | None,
-        answered: Callable[[int, Any], Any],
-    ) -> None:
-        self.effects = effects
+    def __init__(self, effects: Any, chosen: Predicate, start_at: Any, answered: Function) -> None:
+        self.effects, self.pick = effects, Pick(len(effects))
         self.chosen = chosen
         self.start_at = start_at
         self.answered = answered
-        self.pick = Pick(len(effects))
 
     def parts(self) -> tuple[Any, ...]:
         return self.effects if self.start_at is not None else (self.pick, *self.effects)

@@ -256,11 +256,7 @@ class TaskPerformer(ABC):
             self.resume(value, failure)
 
     def settled(
-        self,
-        request: Request,
-        value: Any,
-        failure: Exception | None,
-        raised: BaseException | None = None,
+        self, request: Request, value: Any, failure: Exception | None, raised: Any = None
     ) -> None:
         """Take the result of a request; throw `raised` into the task, if given, or the failure."""
         self._waits_for = None  # frees the request early
@@ -327,12 +323,8 @@ class TaskPerformer(ABC):
         environment = self._environment
         events = environment.events
         request = self._waits_for = Request()
-        request.command = command
-        request.client = self.number
-        request.begun = events.now
-        request.limit = seconds
-        request.over = False
-        request._sender = self
+        request.command, request.client, request.begun = command, self.number, events.now
+        request.over, request._sender, request.limit = False, self, seconds
         if seconds is not None:
             if not self._inside.limits:
                 seconds = request.limit = events.now + seconds - events.now  # as a Limit rounds
