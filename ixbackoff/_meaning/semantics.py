@@ -44,6 +44,7 @@ from .steps import (
     BindStep,
     DoStep,
     EndStep,
+    FirstStep,
     Guard,
     Guarded,
     JoiningStep,
@@ -216,6 +217,8 @@ def attempted(attempt: Chain, inside: InAttempt) -> Task:
     if only.__class__ is StartStep and only.fresh:  # as `start`, in place
         generator: Task = only.function(*only.arguments, **only.keywords)
         return generator
+    if only.__class__ is FirstStep:
+        return in_turn(only, inside)
     return in_attempt(attempt, inside)
 
 
@@ -251,6 +254,8 @@ def in_attempt(attempt: Chain, inside: InAttempt) -> Task:
                         asked = checked_effect(step.function(value))
                     elif kind is OrElseStep:
                         continue
+                    elif kind is FirstStep:
+                        asked = Enter(in_turn(step, inside))
                     else:
                         asked = (start if kind is StartStep else rejected)(step, inside, value)
                     if not issubclass(type(asked), Command):
@@ -287,6 +292,30 @@ def start(step: StartStep, place: Place, _: Any) -> Asked:
     place.tries += 1
     task = step.function(*step.arguments, **step.keywords)
     return Enter(task if step.fresh else fresh(task, step.function))
+
+
+def in_turn(step: FirstStep, inside: InAttempt) -> Task:
+    """Perform the effects in turn until one succeeds; its index and answer are the value."""
+    effects, count, ons = step.effects, len(step.effects), inside.ons
+    turn: int = (yield step.pick) if step.start_at is None else step.start_at
+    end, around = turn + count, 0 if ons is None else len(ons)
+    try:
+        while True:
+            index = turn % count
+            asked = effects[index]
+            turn += 1
+            if ons is not None:
+                ons[around:] = [step.chosen] * (turn < end)  # none chooses the last failure
+            try:
+                if not isinstance(asked, Command):
+                    asked = performed(asked, inside)
+                return step.answered(index, (yield asked))
+            except Exception as failure:
+                if turn == end or isinstance(failure, Misuse) or not chooses(step.chosen, failure):
+                    raise
+    finally:
+        if ons is not None:
+            del ons[around:]
 
 
 def then(step: ThenStep, place: Place, value: Any) -> Asked:

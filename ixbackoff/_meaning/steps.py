@@ -18,7 +18,7 @@ from .._limits.gate import Gate
 from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
 from .._words.failures import Predicate
 from .._words.rungs import ENDLESS, name_of, position
-from .._words.vocabulary import Delay, Reserve
+from .._words.vocabulary import Delay, Pick, Reserve
 from .chains import Chain, Ladder, Position, Step, check_end, check_start
 from .defaults import USUAL
 
@@ -90,6 +90,24 @@ class MapStep(FunctionStep):
 
     def parts(self) -> tuple[Any, ...]:
         return ()
+
+
+class FirstStep(Step):
+    """Well: perform the effects in turn until one succeeds, from a random one on or from `start`.
+
+    `answered` makes the answer of the index of an effect and its answer.
+    """
+
+    __slots__ = ("answered", "chosen", "effects", "pick", "start_at")
+
+    def __init__(self, effects: Any, chosen: Predicate, start_at: Any, answered: Function) -> None:
+        self.effects, self.pick = effects, Pick(len(effects))
+        self.chosen = chosen
+        self.start_at = start_at
+        self.answered = answered
+
+    def parts(self) -> tuple[Any, ...]:
+        return self.effects if self.start_at is not None else (self.pick, *self.effects)
 
 
 class OrElseStep(Step):

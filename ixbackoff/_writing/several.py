@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache, reduce
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 from .._meaning.chains import Chain
-from .._meaning.steps import DoStep, checked_effect
+from .._meaning.steps import DoStep, FirstStep, checked_effect
 from .._words.commands import Command, Misuse
 from .._words.failures import On, predicate
 from .._words.values import Value
 from .._words.verdicts import is_transient
 from .._words.vocabulary import Pick, Together
-from .attempts import Attempt, CommandOrAttempt, do, extended
+from .attempts import Attempt, CommandOrAttempt, extended
 
 A = TypeVar("A")
 A2 = TypeVar("A2")
@@ -80,22 +79,13 @@ def first_of(
         ValueError: there are no effects, or `start` is not the index of one.
     """
     choices = checked_effects("first_of", effects)
-    chosen = predicate(on)
     if not choices:
         raise ValueError("first_of([]): give one effect at least.")
     given: object = start
     if given is not None and not (isinstance(given, int) and given in range(len(choices))):
         raise ValueError(f"first_of(start={start!r}): give an index from 0 to {len(choices) - 1}.")
 
-    def one(index: int) -> Attempt[E, First[A]]:
-        return do(choices[index]).map(lambda answer: First(index, answer))
-
-    @lru_cache(maxsize=8)
-    def tried_from(begin: int) -> Attempt[E, First[A]]:
-        turns = [one(turn % len(choices)) for turn in range(begin, begin + len(choices))]
-        return reduce(lambda tried, other: tried.or_else(other, chosen), turns)
-
-    return do(Pick(len(choices))).then(tried_from) if start is None else tried_from(start)
+    return extended(None, FirstStep(choices, predicate(on), start, First))
 
 
 class Alone(CommandOrAttempt[E_co, A_co], Protocol[E_co, A_co]):

@@ -66,10 +66,22 @@ class Environment:
 
 
 def standard(events: Events) -> Handlers:
+    random = events.random
+
+    def picked(command: Pick) -> int:
+        """Return what `random.randrange(count)` returns, sooner: a `first_of` begins with it."""
+        count = command.count
+        if count < 1:
+            return random.randrange(count)  # raises ValueError
+        number = count
+        while number >= count:
+            number = random.getrandbits(count.bit_length())
+        return number
+
     known: Interpreter[Any] = (
         Log.handled_by(lambda _: None)
         | Now.handled_by(lambda _: events.now)
-        | Pick.handled_by(lambda command: events.random.randrange(command.count))
+        | Pick.handled_by(picked)
         | Reserve.handled_by(Turns(lambda: events.now))
     )
     return {**known._handlers, Throw: throw}

@@ -15,7 +15,7 @@ from .._meaning.runs import InAttempt, ProgramRun
 from .._meaning.semantics import attempted, limited, unrolled
 from .._running.together import Aborted, Rules, branch
 from .._running.traces import Performed
-from .._words.commands import Command, Misuse, raisable, stop_error
+from .._words.commands import Command, Misuse, raisable
 from .._words.failures import DeadlineExceeded
 from .._words.verdicts import is_transient
 from .._words.vocabulary import CLOCK, LINE, Delay, Together
@@ -154,9 +154,11 @@ class TaskPerformer(ABC):
             self.ask_in_time(command, serving)
         else:
             self._ask(command, serving, seconds)
+        if self._arrived is ASKING:
+            self._arrived = None
+            return
         arrived, self._arrived = self._arrived, None
-        if arrived is not ASKING:
-            self.ended(*arrived)
+        self.ended(*arrived)
 
     def close(self) -> None:
         task, waits_for = self._task, self._waits_for
@@ -234,10 +236,10 @@ class TaskPerformer(ABC):
                     else:
                         self._arrived = ASKING
                         self._ask(command, serving, None)
-                    arrived, self._arrived = self._arrived, None
-                    if arrived is ASKING:
+                    if self._arrived is ASKING:
+                        self._arrived = None
                         return
-                    value, failure = arrived
+                    (value, failure), self._arrived = self._arrived, None
             self._waits_for = None
             self.ended(value, failure)
         finally:
@@ -254,12 +256,12 @@ class TaskPerformer(ABC):
             self.resume(value, failure)
 
     def settled(
-        self, request: Request, value: Any, failure: Exception | None, instead: Any = None
+        self, request: Request, value: Any, failure: Exception | None, raised: Any = None
     ) -> None:
-        """Take the result of a request; throw `instead` into the task, if it is given."""
-        environment, self._waits_for = self._environment, None  # frees the request early
+        """Take the result of a request; throw `raised` into the task, if given, or the failure."""
+        self._waits_for = None  # frees the request early
+        environment = self._environment
         tally = environment.tally
-        raised: BaseException | None = None
         if failure is None:
             tally.answered += 1
             tally.latency += environment.events.now - request.begun
@@ -267,11 +269,10 @@ class TaskPerformer(ABC):
             tally.failed += 1
             if isinstance(failure, TimeoutError):
                 tally.late += 1
-            raised = stop_error(failure) if isinstance(failure, StopIteration) else failure
+            raised = raised or raisable(failure)
         if environment.trace is not None or self._inside.limits:
-            raised = self.record(request.command, request.begun, value, failure)
-        if instead is not None:
-            instead.__cause__, raised = failure, instead
+            recorded = self.record(request.command, request.begun, value, failure)
+            raised = recorded if self._inside.limits else raised
         if self._arrived is not None:
             self._arrived = value, raised
         elif self._task is None:
@@ -333,11 +334,12 @@ class TaskPerformer(ABC):
 
     def expired(self, request: Request) -> None:
         self.abandon(request)
-        late, instead = TimeoutError(f"no answer arrived within {request.limit:g} s"), None
+        late, raised = TimeoutError(f"no answer arrived within {request.limit:g} s"), None
         if not self._inside.limits:
             where = f" ({request.command.__class__.__name__} was running)"
-            instead = DeadlineExceeded(f"not done within {request.limit:g} s{where}")
-        self.settled(request, None, late, instead)
+            raised = DeadlineExceeded(f"not done within {request.limit:g} s{where}")
+            raised.__cause__ = late
+        self.settled(request, None, late, raised)
 
     def abandon(self, request: Request) -> None:
         request.over = True

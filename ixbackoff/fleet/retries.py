@@ -17,8 +17,8 @@ from .._meaning.defaults import checked_longest
 from .._meaning.machine import Enter, Task
 from .._meaning.retrying import begins, descents
 from .._meaning.runs import InAttempt, not_chosen, noted, number_after
-from .._meaning.semantics import in_attempt, performed
-from .._meaning.steps import DoStep, Guard, Guarded, Limited, RetryStep, StartStep
+from .._meaning.semantics import attempted, in_turn, performed
+from .._meaning.steps import DoStep, FirstStep, Guard, Guarded, Limited, RetryStep, StartStep
 from .._running.traces import Performed
 from .._words.commands import Command
 from .._words.failures import CircuitOpen, Crowded, Predicate
@@ -155,7 +155,9 @@ class Retrying:
         self.effect: Any = effect
         if isinstance(effect, Limited) and isinstance(inner := unwrapped(effect.chain), Chain):
             self.effect = Limited(inner, effect.seconds)
-        self.perform: Final = in_attempt if isinstance(effect, Chain) else task_of
+        self.perform: Any = attempted if isinstance(effect, Chain) else task_of
+        if start.__class__ is FirstStep:  # as `attempted`, once for all tries
+            self.effect, self.perform = start, in_turn
         waits = begins(timing, program.start, environment.events.random, checked=False)
         longest = checked_longest(program._defaults.longest)
         how = (program.start, (), step.chosen, *waits, 0, timing.shortens, longest)

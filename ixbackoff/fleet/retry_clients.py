@@ -48,8 +48,8 @@ class RetryClient(TaskPerformer):
         self._bounded = bool(guards) or shared.within is not None or self._timed is not None
         self._limit: Limit | None = None  # of the current run
         self._guards = guards
-        # For each guard that the try has passed: the number of a probe, or 0; the time at a gate.
-        self._passed: tuple[float, ...] = ()
+        # Each guard that the try has passed, with the number of a probe, or 0; the time at a gate.
+        self._passed: tuple[tuple[Any, float], ...] = ()
         self._line: tuple[float, float, float] | None = None  # turn, arrival, when `turn` was given
 
     def begin(self) -> None:
@@ -79,20 +79,22 @@ class RetryClient(TaskPerformer):
 
     def _enter(self, now: float) -> bool:
         """Pass the guards that the try has not passed yet; return whether it passed them all."""
-        shared, line = self._shared, self._line
-        if line is None and self._after is None:  # a run begins
+        shared, left = self._shared, self._guards
+        if self._line is not None:
+            left = left[len(self._passed) :]
+            if self._environment.trace is not None:
+                turn, _, begun = self._line
+                wait = in_line(turn - begun)
+                self._environment.trace.append(Performed(begun, wait, None, None, self.number))
+        elif self._after is None:  # a run begins
             if shared.within is not None:
                 self._limit = Limit(now, shared.within, whole=True)
             if self._timed is not None:
                 self._account, self._read = self._timed.open(now), now
-        elif line is not None and self._environment.trace is not None:
-            turn, _, begun = line
-            wait = in_line(turn - begun)
-            self._environment.trace.append(Performed(begun, wait, None, None, self.number))
         try:
-            for guard in self._guards[len(self._passed) :]:
+            for guard in left:
                 if type(guard) is CircuitBreaker:
-                    self._passed += (0 if guard._until is None else guard.admit(now),)
+                    self._passed += ((guard, 0 if guard._until is None else guard.admit(now)),)
                 elif self._stands(guard, now):
                     return False
         except Exception as refusal:
@@ -120,7 +122,7 @@ class RetryClient(TaskPerformer):
                     raise too_late(turn, now, until)
                 self._shared.events.after(turn - now, BEGIN, self)
                 return True
-        self._passed += (now,)
+        self._passed += ((gate, now),)
         self._line = None
         return False
 
@@ -167,39 +169,38 @@ class RetryClient(TaskPerformer):
         if self._after is None:
             self._after = self._shared.descent()
         seconds = self._after(failure, self._wait_count, self._shortest)
-        if seconds is None:
-            return None
-        limit, now = self._limit, self._shared.events.now
+        limit, account = self._limit, self._account
+        if seconds is None or (limit is None and account is None):
+            return seconds
+        now = self._shared.events.now
         if limit is not None and seconds >= limit.deadline - now:
             self._refusal = (
                 "no time left",
                 f"{NOT_AGAIN} {LATE_WAIT.format(seconds, limit.seconds)}",
             )
             return None
-        if self._account is not None:
+        if account is not None:
             self._read = now
-            if not self._account.afford(failure, now):
+            if not account.afford(failure, now):
                 self._refusal = "budget empty", REFUSED
                 return None
         return seconds
 
     def _leave(self, value: Any, failure: BaseException | None) -> BaseException | None:
         """Report the end of a try to its guards and its limit; return the failure, if any."""
-        limit, index, now = self._limit, len(self._passed), self._shared.events.now
         if self._line is not None:
-            self._guards[index].leave(self._line[2])
+            self._guards[len(self._passed)].leave(self._line[2])
             self._line = None
-        while index:
-            index -= 1
-            guard, passed = self._guards[index], self._passed[index]
+        for guard, passed in reversed(self._passed):
             try:
                 if type(guard) is not CircuitBreaker:
-                    failure = hear(guard, passed, value, failure, now)
+                    failure = hear(guard, passed, value, failure, self._shared.events.now)
                 elif failure is not None or passed or guard._rate is not None:
-                    settle(guard, int(passed), failure, now)
+                    settle(guard, int(passed), failure, self._shared.events.now)
             except Exception as error:
                 failure = error
         self._passed = ()
+        limit = self._limit
         if limit is not None and limit.over:
             self._refusal = "no time left", ""
             cause = limit.cause or (None if isinstance(failure, Expired) else failure)
@@ -211,7 +212,7 @@ class RetryClient(TaskPerformer):
         super().close()
         if self._line is not None:
             self._guards[len(self._passed)].leave(self._line[2])
-        for guard, passed in [*zip(self._guards, self._passed, strict=False)][::-1]:
+        for guard, passed in reversed(self._passed):
             if type(guard) is not CircuitBreaker:
                 guard.leave(passed)
             elif passed:

@@ -175,8 +175,7 @@ class Simulator:
         given: object = program
         if not isinstance(given, Ladder) and callable(given):
             given = program(number)
-        own = checked_program(given)
-        shared = self.retrying(own)
+        own, shared = self.known.get(id(given)) or self.retrying(given)
         if shared is not None:
             guards = shared.guards
             if shared.guarded:
@@ -188,16 +187,14 @@ class Simulator:
         make = streams(own, how, self.timing, self.events.random)
         return StreamClient(self.environment, number, make, self.end)
 
-    def retrying(self, program: Ladder) -> Retrying | None:
-        """Return the state that clients of `at(rung).retry(effect)` share; else `None`."""
-        known = self.known.get(id(program))
-        if known is None:  # the program is stored too: an id is unique only while its object lives
-            within, step, made = self.within, retried(program), None
-            if step is not None and (within is None or within > 0):
-                how = self.timing, within, self.end
-                made = Retrying(self.environment, program, step, *how)
-            known = self.known[id(program)] = program, made
-        return known[1]
+    def retrying(self, given: object) -> tuple[Ladder, Retrying | None]:
+        """Return a program, and the state that clients of `at(rung).retry(effect)` share."""
+        program = checked_program(given)
+        within, step, made = self.within, retried(program), None
+        if step is not None and (within is None or within > 0):
+            made = Retrying(self.environment, program, step, self.timing, within, self.end)
+        self.known[id(given)] = program, made  # an id is unique only while its object lives
+        return program, made
 
     def done(self, client: TaskPerformer, answer: object, failure: BaseException | None) -> None:  # noqa: ARG002
         events, tally = self.events, self.environment.tally

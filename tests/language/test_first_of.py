@@ -23,6 +23,7 @@ from ixbackoff import (
     call,
     do,
     first_of,
+    plan,
 )
 from ixbackoff.live import live
 from ixbackoff.testing import Virtual, always, answers, by_command, takes, waited
@@ -168,3 +169,9 @@ untyped_all_of: Any = all_of
 def test_what_are_no_alternatives_is_refused(make: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         make()
+
+
+def test_a_plan_knows_what_it_asks_at_most() -> None:
+    known = plan(at(N1).retry(first_of([do(a).limit(3), do(b).limit(5)])))
+    assert str(known.commands) == "2 Pick, 4 Ask"
+    assert known.longest == 2 * (3 + 5) + 1

@@ -295,6 +295,8 @@ def test_no_step_holds_an_effect_that_is_not_among_its_parts() -> None:
         name for kind in kinds if issubclass(kind, Step) for name in kind.__dict__["__slots__"]
     }
     of_a_bind = {"known"}
-    without_effects = {"arguments", "keywords", "fresh", "chosen", "rung"}
+    of_a_first = {"effects", "pick"}
+    without_effects = {"arguments", "keywords", "fresh", "chosen", "rung", "answered", "start_at"}
     computed = {"start", "end", "unknown", "defaults", "may_wait"}
-    assert slots == {"effect", "function"} | of_a_bind | without_effects | computed
+    with_effects = {"effect", "function"} | of_a_bind | of_a_first
+    assert slots == with_effects | without_effects | computed
