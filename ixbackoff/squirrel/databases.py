@@ -70,9 +70,10 @@ class Database(Protocol):
     locked: str  # a suffix for a `SELECT` that locks its rows
 
     def transaction(self, writes: bool, left: float, /) -> AbstractContextManager[Execute]:
-        """Yield a function that executes statements in a transaction of at most `left` seconds.
+        """Yield a function that executes statements in a transaction.
 
-        The transaction is committed after the block. A failure of the database is a DatabaseError.
+        Each waits at most about `left` seconds for a lock. The transaction is committed after the
+        block. A failure of the database is a DatabaseError.
         """
         ...
 
