@@ -34,7 +34,8 @@ class TooLarge(Exception):
 class RedirectError(Exception):
     """A web server answers with a 3xx status that is not followed; it is not retried by default.
 
-    It is a redirect too many, one without a target, one from https to http, or 300 or 304.
+    The redirect is one too many, has no target, or leads from https to http; or the status is not
+    that of a redirect, such as 304.
 
     >>> from ixbackoff.live import Limits, response_headers
     >>> from ixbackoff.testing.web import Origin, Redirect

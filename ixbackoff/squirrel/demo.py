@@ -30,7 +30,7 @@ FAULTS: dict[str, list[Fault | None]] = {
 }
 INTRODUCTION = (
     "An origin on loopback refuses connections, resets them, breaks off in mid-body,\n"
-    "is overloaded (503 and 429, with Retry-After) and slow. The squirrel copies five\n"
+    "is overloaded (503 and 429, with Retry-After) and slow. The squirrel keeps five\n"
     "resources from it, twice."
 )
 

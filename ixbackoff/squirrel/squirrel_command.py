@@ -35,7 +35,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser.add_argument(
         "--demo",
         action="store_true",
-        help="copy five resources, twice, from an origin on loopback that fails like a real one",
+        help="keep five resources, twice, from an origin on loopback that fails like a real one",
     )
     add_durable(parser)
     parser.add_argument("--verbose", action="store_true", help="show the log of the program")
