@@ -52,8 +52,8 @@ def live(
       `Throw` raises its exception, and `Call` calls its function.
 
     Transient failures are raised as `ConnectionError`, `TimeoutError`, `ServerError`, `Throttled`,
-    or `NotReady` (status 202, or another download into the same file is running). Permanent failures are raised
-    as `ClientError`, `TooLarge`, `RedirectError`, `StoreError`, `OSError` (disk full, folder
+    or `NotReady` (status 202, or another download into the same file). Permanent failures are
+    raised as `ClientError`, `TooLarge`, `RedirectError`, `StoreError`, `OSError` (disk full, folder
     missing, permission denied), `ssl.SSLCertVerificationError` or `ValueError` (a URL of the wrong
     kind). No failure shows the user name, password, query or fragment of a URL. The `Retry-After`
     of an object store is unknown, because the store's client drops it.
