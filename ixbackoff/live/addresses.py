@@ -60,8 +60,7 @@ def public_only(address: Address) -> bool:
 
     It refuses the machine itself, private networks, link-local addresses (where cloud services hand
     out credentials), multicast, reserved addresses, and the IPv6 addresses of such an IPv4 address
-    (mapped, NAT64, 6to4). The list is the package's own, so it is the same in each version of
-    Python.
+    (mapped, NAT64, 6to4). The list is the package's own: the same in every version of Python.
 
     >>> from ipaddress import ip_address
     >>> public_only(ip_address("93.184.216.34")), public_only(ip_address("10.0.0.1"))

@@ -70,10 +70,9 @@ class Database(Protocol):
     locked: str  # a suffix for a `SELECT` that locks its rows
 
     def transaction(self, writes: bool, left: float, /) -> AbstractContextManager[Execute]:
-        """Yield a function that executes statements in a transaction.
+        """Yield a function that executes statements in a transaction; `left` limits waits for locks.
 
-        Each waits at most about `left` seconds for a lock. The transaction is committed after the
-        block. A failure of the database is a DatabaseError.
+        The transaction is committed after the block. A failure of the database is a DatabaseError.
         """
         ...
 
