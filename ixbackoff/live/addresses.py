@@ -59,8 +59,8 @@ def public_only(address: Address) -> bool:
     """Allow only addresses of the public internet, for `Limits(addresses=public_only)`.
 
     It refuses the machine itself, private networks, link-local addresses (where cloud services hand
-    out credentials), multicast, reserved addresses, and IPv6 addresses that embed such an IPv4
-    address. The list is the package's own, so that it is the same in every version of Python.
+    out credentials), multicast, reserved addresses, and the IPv6 addresses of such an IPv4 address
+    (mapped, NAT64, 6to4). The list is the package's own: the same in every version of Python.
 
     >>> from ipaddress import ip_address
     >>> public_only(ip_address("93.184.216.34")), public_only(ip_address("10.0.0.1"))
@@ -79,7 +79,7 @@ def public_only(address: Address) -> bool:
 
 
 def check_host(host: bytes, where: str) -> None:
-    """Raise ValueError if DNS does not allow the host of a URL."""
+    """Raise ValueError if the host of a URL has a label that is empty or too long for DNS."""
     if not all(1 <= len(label) <= LONGEST_LABEL for label in host.removesuffix(b".").split(b".")):
         raise ValueError(
             f"{where}: its host, or that of a redirect, is not a valid name: each label between "

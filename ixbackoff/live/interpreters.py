@@ -52,8 +52,8 @@ def live(
       `Throw` raises its exception, and `Call` calls its function.
 
     Transient failures are raised as `ConnectionError`, `TimeoutError`, `ServerError`, `Throttled`,
-    or `NotReady` if another download into the same file is running. Permanent failures are raised
-    as `ClientError`, `TooLarge`, `RedirectError`, `StoreError`, `OSError` (disk full, folder
+    or `NotReady` (status 202, or another download into the same file). Permanent failures are
+    raised as `ClientError`, `TooLarge`, `RedirectError`, `StoreError`, `OSError` (disk full, folder
     missing, permission denied), `ssl.SSLCertVerificationError` or `ValueError` (a URL of the wrong
     kind). No failure shows the user name, password, query or fragment of a URL. The `Retry-After`
     of an object store is unknown, because the store's client drops it.
@@ -77,8 +77,8 @@ def live(
             bytes received so far, and the bytes of the whole, `None` if the server did not announce
             them.
         logger: the logger for `Log` and `Delay`; by default `"ixbackoff"`.
-        stop: an event that ends each program's current wait, and the program with its last failure;
-            `run(..., stop=...)` does so for one program.
+        stop: an event that ends each program's current wait, and the program with its last failure,
+            or with `Stopped` after a success; `run(..., stop=...)` does so for one program.
     """
     shared = connections_of(limits, connections)
     own_stores = dict(stores or {})

@@ -23,7 +23,8 @@ class Limits:
     10.0
 
     Attributes:
-        connect_timeout: seconds to open a connection to one address of a host.
+        connect_timeout: seconds to open a connection to one address of a host; under `run_async`
+            without `addresses`, to look up a host and open a connection to any of its addresses.
         read_timeout: seconds without a byte from a web server.
         part_timeout: seconds for one request to an object store, which carries at most 5 MiB, or a
             10,000th of the file if that is more.
@@ -31,7 +32,8 @@ class Limits:
             limit of the program (`within`, `.limit`) wins.
         max_size: bytes of a download; `None`, the default, for no limit.
         max_redirects: the number of redirects that one request follows.
-        connections: the number of concurrent exchanges with one host, over the same `Connections`.
+        connections: the number of concurrent exchanges with one host, over the same `Connections`
+            (under `run_async` inside their `async with`).
         addresses: a function from an address of `ipaddress` to a `bool`, true if a connection to it
             may be opened, such as `public_only`; `None`, the default, for all. It gets each address
             that a download or a `HEAD` request is about to connect to, after redirects as well, so

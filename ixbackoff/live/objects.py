@@ -49,7 +49,7 @@ def objects_below(
 def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Limits) -> None:
     """Remove the object that a URL names, if it exists.
 
-    In a store that is a folder, the folder of the object is removed too if it gets empty.
+    If the URL is that of a file, its folder is removed too if it gets empty.
     """
     deadline = Deadline(limits, without_secrets(url))
     path = file_of(url, stores)

@@ -19,7 +19,7 @@ from . import filesystem as system
 
 LONGEST_NAME = 240  # bytes: the file system takes 255, and ".", ".part" and ".json" are added
 LONGEST_NOTE = 256 * 1024  # bytes; the headers of a response, escaped, are shorter
-WORTH_KEEPING = 16 * 1024  # bytes; fewer arrive in one round trip
+WORTH_KEEPING = 16 * 1024  # bytes; about as many arrive in the first round trip
 
 
 class PartOrigin(NamedTuple):

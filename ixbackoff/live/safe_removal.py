@@ -1,4 +1,4 @@
-"""Folders in which this library removes files: real ones of this user, never links.
+"""Folders of fetched files, in which files are removed: real ones of this user, never links.
 
 Whoever can write beside such a folder could put a link in its place, and so could a git repository
 that is checked out there. Then the files behind the link would be removed.

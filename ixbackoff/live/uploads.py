@@ -107,7 +107,7 @@ def put(
 async def upload_async(
     command: Upload, stores: MutableMapping[str, ObjectStore], limits: Limits
 ) -> None:
-    """Do what `upload` does, in a thread; a cancelled upload leaves no object."""
+    """Do what `upload` does, in a thread; a cancelled upload leaves no incomplete object."""
     with needed("Upload", "live", LIVE):
         import anyio.from_thread
 

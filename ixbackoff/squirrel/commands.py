@@ -13,7 +13,7 @@ from .._words.vocabulary import without_secrets
 
 @dataclass(frozen=True, repr=False)
 class Resource:
-    """A web resource, by its URL; `str` and `repr` leave out user name, password and query."""
+    """A web resource, by its URL; `str` and `repr` leave out its secrets, such as a query."""
 
     url: str
 

@@ -70,7 +70,7 @@ class Database(Protocol):
     locked: str  # a suffix for a `SELECT` that locks its rows
 
     def transaction(self, writes: bool, left: float, /) -> AbstractContextManager[Execute]:
-        """Yield a function that executes statements in a transaction of at most `left` seconds.
+        """Yield a function to execute statements in a transaction; `left` bounds waits for locks.
 
         The transaction is committed after the block. A failure of the database is a DatabaseError.
         """

@@ -30,7 +30,7 @@ FAULTS: dict[str, list[Fault | None]] = {
 }
 INTRODUCTION = (
     "An origin on loopback refuses connections, resets them, breaks off in mid-body,\n"
-    "is overloaded (503 and 429, with Retry-After) and slow. The squirrel copies five\n"
+    "is overloaded (503 and 429, with Retry-After) and slow. The squirrel keeps five\n"
     "resources from it, twice."
 )
 
@@ -40,7 +40,7 @@ def origin() -> Origin:
 
 
 def demonstrate(args: Namespace) -> int:
-    """Run the demonstration in a temporary folder; return 0 if the second round has only hits."""
+    """Run the demonstration; return 0 if no resource fails, and the second round has only hits."""
     options = options_of(args, base=0.1)
     print(INTRODUCTION, "", "The first time:", sep="\n", flush=True)
     with TemporaryDirectory(prefix="squirrel-") as name, origin() as place:

@@ -98,7 +98,7 @@ def keep_durably(
 ) -> None:
     """Keep resources by durable runs, print the summary, and forget the runs.
 
-    If the squirrel is killed before the runs are forgotten, the next one prints the same summary.
+    If the squirrel is killed before the runs are forgotten, the next one prints their lines again.
     """
     with (
         log_shown(display),
@@ -157,6 +157,6 @@ def opened_runs(
 
 
 def make_private(database: str) -> None:
-    """Make the file of a database readable by this user only, because URLs contain secrets."""
+    """Create a missing database file, readable by this user only: URLs contain secrets."""
     if database.startswith("sqlite"):
         os.close(os.open(file_of(database), os.O_CREAT | os.O_RDWR, 0o600))

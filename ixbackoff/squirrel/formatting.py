@@ -9,7 +9,7 @@ UNTRIED = (f"{NOTE} not tried again: a wait of ", REFUSED)
 
 
 def plain(text: str) -> str:
-    r"""Replace control characters, and characters that change the direction of the text.
+    r"""Replace characters that are not printable, and so those that control the terminal.
 
     >>> plain("a\x1b[2J\u202eb")
     'a?[2J?b'
@@ -64,11 +64,11 @@ def fitted(text: str, cells: int) -> str:
 def amount(size: float) -> str:
     """Format a number of bytes.
 
-    >>> amount(5), amount(1234567), amount(3e9)
-    ('5 B', '1.23 MB', '3 GB')
+    >>> amount(5), amount(1234567), amount(999_950), amount(3e9)
+    ('5 B', '1.23 MB', '1 MB', '3 GB')
     """
     for unit in ("B", "kB", "MB"):
-        if size < 1000:
+        if size < 999.5:  # otherwise `.3g` would round it to 1e+03
             return f"{size:.3g} {unit}"
         size /= 1000
     return f"{size:.3g} GB"

@@ -129,7 +129,7 @@ class Index:
         )
 
     def close(self) -> None:
-        """Close the database, after the current command."""
+        """Close the database after the current command, if that ends within `CLOSING` seconds."""
         self._closed = True
         if self._turn.acquire(timeout=CLOSING):
             self.database.close()

@@ -20,7 +20,7 @@ class Jobs(Generic[T, A]):
     """Threads that read items, in order, and work on each.
 
     Items with the same name are worked on one after the other. An interruption, or an exception in
-    `work`, ends all threads: their waits end, and their downloads and uploads are aborted.
+    a thread, ends all threads: their waits end, and their downloads and uploads are aborted.
 
     `take` is called with the number of an item and the result of its work, in one thread at a time,
     also for work that ends after an interruption.
@@ -48,7 +48,7 @@ class Jobs(Generic[T, A]):
         self._failure: BaseException | None = None
 
     def run(self, most: int) -> None:
-        """Work on all items, in `most` threads; raise the first exception of `work`."""
+        """Work on all items, in `most` threads; raise the first exception of a thread."""
         threads = [Thread(target=self._job, daemon=True) for _ in range(most)]
         self._running = most
         try:

@@ -1,6 +1,6 @@
 """The pipeline as a program: the commands that keep a resource, in order.
 
-Each try claims a key of its own in the index, and uploads the resource to it. Then one transaction
+A try without a hit claims a new key in the index, and uploads the resource to it. One transaction
 swaps the key into the index, unless another squirrel was faster. So an entry of the index has the
 object that belongs to it, even if squirrels die or are late: `tests/squirrel/test_explored.py`
 explores the histories.

@@ -23,11 +23,11 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser = Parser(
         prog="ixbackoff squirrel",
         description="Keep copies of web resources in an object store, and an index of them. A "
-        "resource whose ETag is in the index is not copied again. After a transient failure the "
-        "squirrel waits and retries, at most three times, and no wait is shorter than the "
-        "previous one.",
-        epilog="Exit status: 0 if all resources are kept, 1 if not, 2 if nothing could be started "
-        "(a wrong command, no index, no folder), 130 after Ctrl-C.",
+        "resource whose ETag is in the index, and whose copy exists, is not copied again. After a "
+        "transient failure the squirrel waits and retries, at most three times, and no wait is "
+        "shorter than the previous one.",
+        epilog="Exit status: 0 if all resources are kept, 1 if not, 2 if the command cannot be "
+        "carried out (a wrong option or --input, no index, no folder), 130 after Ctrl-C.",
     )
     parser.add_argument("urls", nargs="*", metavar="URL", help="an http:// or https:// resource")
     add_storage(parser)
@@ -35,7 +35,7 @@ def parsed(arguments: list[str] | None) -> Namespace:
     parser.add_argument(
         "--demo",
         action="store_true",
-        help="copy five resources, twice, from an origin on loopback that fails like a real one",
+        help="keep five resources, twice, from an origin on loopback that fails like a real one",
     )
     add_durable(parser)
     parser.add_argument("--verbose", action="store_true", help="show the log of the program")
@@ -110,8 +110,8 @@ def add_limits(parser: Parser) -> None:
         "--base",
         metavar="SECONDS",
         type=SECONDS,
-        help="the first wait, in seconds; the next ones take twice and four times as long "
-        "(default: 1; with --demo 0.1)",
+        help="the first wait, in seconds; the next ones take twice and four times as long, and all "
+        "longer if a server asks for it (default: 1; with --demo 0.1)",
     )
 
 
