@@ -10,12 +10,14 @@ from typing_extensions import override
 from .._words.checks import between, inf
 from .._words.failures import Crowded
 from .._words.verdicts import is_transient
+from .breakers import of_the_service
 from .gate import Gate
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
 SLICES = 10
+UNANSWERED = of_the_service(is_transient)
 
 
 @final
@@ -27,8 +29,8 @@ class Throttle(Gate):
     `(ended - over * answered) / (ended + 1)`, as in "Handling Overload" of Google's SRE book.
     Refusals are spread evenly, without random numbers. If the service answers after `ttl` seconds
     without an answer, an outage is over, and refusals end. A failure that is not transient, such as
-    a 404, is an answer. A try counts when it ends: answers under way cause no refusals. A try that
-    hangs or is cancelled does not count, so give each one a deadline.
+    a 404, is an answer, and so is what `until` or `.expect` rejects. A try counts when it ends:
+    answers under way cause no refusals. A try that hangs or is cancelled does not count: limit it.
 
     Use one throttle for each service, for all programs, threads and tasks that ask it.
 
@@ -103,7 +105,7 @@ class Throttle(Gate):
 
     @override
     def hear(self, failure: Exception | None, now: float, began: float) -> None:
-        answered = failure is None or not is_transient(failure)
+        answered = failure is None or not UNANSWERED(failure)
         with self._lock:
             self._forget(now)
             if answered and not self._answered and len(self._slices) == SLICES:

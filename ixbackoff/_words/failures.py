@@ -45,8 +45,8 @@ class NotReady(Transient):
     2
 
     Attributes:
-        answered: true if the answer was not the expected one (`until=`, `.expect`): a circuit
-            breaker then counts the try as a success.
+        answered: true if the answer was not the expected one (`until=`, `.expect`): circuit
+            breakers and throttles then count the try as answered.
     """
 
     answered: bool = False

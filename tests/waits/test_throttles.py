@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ixbackoff import ClientError, Crowded, ServerError, Throttle
+from ixbackoff import N0, Call, ClientError, Crowded, NotReady, ServerError, Throttle, at, call, do
+from ixbackoff.testing import Virtual, always
 
 UNTIL = float("inf")
 
@@ -29,6 +30,15 @@ def test_it_refuses_nothing_while_everything_is_answered(passed: list[float], ov
     for seconds in passed:
         now += seconds
         assert asked(throttle, now, ClientError(404) if seconds > 20 else None)
+    assert throttle.share == 0
+
+
+def test_an_answer_that_the_program_rejects_is_an_answer() -> None:
+    throttle, world = Throttle(), Virtual(Call.handled_by(always("running")))
+    polled = at(N0).do(do(call(str)).expect(lambda answer: answer == "done"))
+    for _ in range(20):
+        with pytest.raises(NotReady):
+            polled.run(world.interpreter, through=throttle)
     assert throttle.share == 0
 
 
