@@ -1,8 +1,8 @@
 """Programs that must not hammer the service they depend on, as chains of typed steps.
 
-The type of a program says how many waits are left on it, so a type checker rejects one whose next
-wait would be shorter, that waits once too often, or that nests one retry in another. A program is a
-value: an interpreter decides what its commands do.
+The type of a program says how many waits are left on it, so a type checker rejects one that starts
+again with short waits, that waits once too often, or that nests one retry in another. A program is
+a value: an interpreter decides what its commands do.
 """
 
 from collections.abc import Iterable

@@ -169,7 +169,7 @@ def imported(text: str) -> Any:
     if not module or not name:
         stem = text.strip(":").removesuffix(".py")
         example = (
-            f"{stem}:NAME" if stem.isidentifier() else "ixbackoff.schedules.published:aws_polling"
+            f"{stem}:NAME" if stem.isidentifier() else "ixbackoff.schedules.published:post_blue"
         )
         raise ArgumentTypeError(f"{text}: write MODULE:NAME, such as {example}")
     if "" not in sys.path:

@@ -37,7 +37,7 @@ def asgi(app: App, *, inner: Inner = "nested", proxies: bool = False, say: bool 
 
     Args:
         app: the application; its web sockets are left alone: a session is not one try.
-        inner: the decorated functions to try once while a caller may repeat its request: "nested":
+        inner: the decorated functions to try once in a try of a caller that retries: "nested":
             those with `nested="once"`; "once": all; "last": all, but not in the caller's last try.
         proxies: whether to read and write Envoy's headers. Without a sidecar anybody can send them.
         say: whether an answer with 429 or 5xx says `x-should-retry: false` after retries in vain.

@@ -34,8 +34,8 @@ def without(kind: type, name: str) -> tuple[str, str]:
     bases = [base.__name__ for base in kind.__mro__]
     effect = "attempt" if "Attempt" in bases else "command"
     said, step = f"{kind.__name__} has no .{name}(...)", name in STEPS
-    if step and "type" in bases:
-        return f"A rung has no .{name}(...)", f"write at(N3).{name}(...)"
+    if "type" in bases:
+        return f"A rung has no .{name}(...)", f"write at(N3).{name if step else 'retry'}(...)"
     if "Command" in bases and name in ("then", "map", "or_else", *OF_ATTEMPTS):
         return said, f"write do(command).{name}(...)"
     if step and ("Command" in bases or "Attempt" in bases):

@@ -19,7 +19,9 @@ CONFIDENTIAL = (
 SECRETS = (  # the repetitions that can overlap are bounded: the time is linear in the length
     rf"""(?ix) (?<=://)[^\s'"]{{0,1000}}(?=@)  # a login in a URL
     | ((?:{CONFIDENTIAL})[\w-]{{0,32}}(?: ['"]:\ ?|\s?=\s?))  # a query, a DSN, a dict
-      (?: b?'(?:[^'\\]|\\.)*' | b?"(?:[^"\\]|\\.)*" | [^\s&;'",}})]+ )"""
+      (?: b?'(?:[^'\\]|\\.)*' | b?"(?:[^"\\]|\\.)*"
+        | [^\s&;'",}})\[({{]*[\[({{](?s:.*)  # a list or an object: to the end, for brackets nest
+        | [^\s&;'",}})]+ )"""
 )
 
 

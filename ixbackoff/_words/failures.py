@@ -124,8 +124,8 @@ class CircuitOpen(Transient):
 class Crowded(Transient):
     """The service was not asked: a `Gate`, such as a `Limiter`, refused the try.
 
-    >>> str(Crowded(30)), str(Crowded(why="the line is full"))
-    ('not asked: the turn of a try comes in 30 s', 'not asked: the line is full')
+    >>> str(Crowded(30)), str(Crowded())
+    ('not asked: the turn of a try comes in 30 s', 'not asked: a gate refused it')
 
     Args:
         retry_after: the seconds until the gate would let a try through, or `None` if unknown.
@@ -139,8 +139,9 @@ class Crowded(Transient):
         super().__init__(retry_after, why, retry_after=retry_after)
 
     def __str__(self) -> str:
-        turn = f"the turn of a try comes in {self.retry_after or 0:g} s"
-        return f"not asked: {self.args[1] or turn}"
+        turn = self.retry_after
+        why = "a gate refused it" if turn is None else f"the turn of a try comes in {turn:g} s"
+        return f"not asked: {self.args[1] or why}"
 
 
 class ClientError(Exception):
@@ -163,7 +164,7 @@ class ClientError(Exception):
 class DeadlineExceeded(TimeoutError):
     """A program or an attempt exceeded its time (`within`, `.limit`).
 
-    Steps retry after it by default, as after every `TimeoutError`: the next try may be faster.
+    Steps retry after a `.limit` by default, as after other time-outs: the next try may be faster.
 
     >>> from ixbackoff import N1, Call, at, call, do
     >>> from ixbackoff.testing import Virtual, answers, takes

@@ -78,9 +78,9 @@ class RateLimit(NamedTuple):
 def rate_limit(headers: Mapping[str, str]) -> RateLimit | None:
     """Return the rest of the quota that is used up first, `None` if no header names one.
 
-    The header `RateLimit`, with `RateLimit-Policy`, is that of draft-ietf-httpapi-ratelimit-headers
-    from its 8th version on. The others are those of earlier drafts and of services such as GitHub,
-    whose reset is in seconds or in seconds since 1970.
+    The header `RateLimit`, with `RateLimit-Policy`, is that of
+    draft-ietf-httpapi-ratelimit-headers-08 and later. The others are those of earlier drafts and of
+    services such as GitHub, whose reset is in seconds or in seconds since 1970.
     """
     found: list[RateLimit] = []
     policies = parameters(headers.get("RateLimit-Policy", ""))

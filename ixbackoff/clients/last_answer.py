@@ -2,7 +2,8 @@
 
 Inside the try, an answer with an error status is raised as the library's own exception, so `on` and
 `known` judge it as after `raise_for_status()`. The answer stays open until the next try: if the run
-refuses the wait, the answer is returned. A short body is read at once, to free its connection.
+refuses the wait, the answer is returned. `transport`, and `adapter` without `stream`, read the
+short body of a failed answer at once, to free its connection.
 """
 
 from __future__ import annotations

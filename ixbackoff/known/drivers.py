@@ -7,8 +7,8 @@
 - redis-py itself retries every command after its `ConnectionError` and `TimeoutError`, even if the
   command had been sent. Wrong passwords, which are `ConnectionError`s there, are permanent here.
 - SQLite's extended codes have the primary one in the last byte. A COMMIT that finds the database
-  locked leaves the transaction open (see "Result and Error Codes" in SQLite's documentation).
-- FTP: after a reply of 400 to 499, the action did not take place (RFC 959, section 4.2.1).
+  locked leaves the transaction open (see "Transaction" in SQLite's documentation).
+- FTP: after a reply of 400 to 499, the action did not take place (RFC 959, section 4.2).
 - SMTP: a client treats a lost connection as a reply of 451 (RFC 5321, section 3.8). The reply to
   `QUIT` arrives after the work of a `with` block, so a failed `QUIT` does not repeat the work.
 

@@ -1,8 +1,8 @@
 """Failures of obstore, by the text of its errors, which alone tells them apart.
 
 The text contains URLs and the body of the answer, so no message repeats it. Repeating a request
-leaves the object the same; only with `mode="create"` the second try fails with
-`AlreadyExistsError` if the first was carried out.
+leaves the object the same. If the first try of a request with a condition was carried out, the
+second fails: one with `mode="create"` with `AlreadyExistsError`.
 """
 
 from __future__ import annotations

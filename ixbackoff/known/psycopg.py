@@ -4,8 +4,8 @@
 40003 leave open whether the transaction was carried out.
 
 libpq, which connects, gives no SQLSTATE, so failures of the connection are judged by their text: a
-server that refused the connection will refuse it again, unless it is starting or full. Only English
-texts are known: a refusal in another language is a permanent failure.
+server that refused the connection will refuse it again, unless it starts, stops or is full. Only
+English texts are known: a refusal in another language is a permanent failure.
 
 A lost connection rolls back its transaction. But if the answer to a COMMIT is lost, as the
 traceback shows, the transaction may have been carried out.

@@ -1,4 +1,4 @@
-"""Failures of libraries without a module here, judged by a status or a cause.
+"""Failures of libraries without a module here, and `OSError`s, judged by a status or a cause.
 
 The number in `code` is not read: it can mean anything. A `__context__` counts as a cause only if it
 was caught inside of the same try: Python also sets it in a function that is called from an `except`

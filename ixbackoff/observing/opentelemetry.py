@@ -33,7 +33,8 @@ def opentelemetry_observer(
     """Make an observer that records a span of each run, with a child for each command.
 
     - The span of a run has the name of the run, events for waits and hedges, and the attributes
-      `ixbackoff.outcome`, `ixbackoff.tries`, `ixbackoff.wait_count` and `ixbackoff.wait_seconds`.
+      `ixbackoff.run.id`, `ixbackoff.outcome`, `ixbackoff.tries`, `ixbackoff.wait_count` and
+      `ixbackoff.wait_seconds`.
     - The span of a command has the name of its function or of its class. It is current while its
       handler runs, so the spans that the handler makes are its children. It has
       `ixbackoff.resend_count`, the number of waits before it.

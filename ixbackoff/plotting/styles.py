@@ -10,7 +10,7 @@ SAME = {"svg.hashsalt": "ixbackoff", "svg.fonttype": "none", "lines.markersize":
 """Settings by which the same picture is the same file, with text that can be searched."""
 COLORS = ("#00548f", "#d55e00", "#00835e", "#b8508c", "#7a5c00", "#2787ba", "#000000")
 BRIGHT = ("#4d9fdc", "#f07f2a", "#1fb588", "#d98bb8", "#d0a92e", "#9bd6f7", "#e6edf3")
-"""Colors that nearly everybody can distinguish (Okabe and Ito), on light and on dark pages."""
+"""Colors that nearly all can distinguish (after Okabe and Ito), on light and on dark pages."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "x")
 MARKS = 12  # markers on a line that has a point each second

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from types import MappingProxyType
 
 import pytest
 
@@ -23,6 +24,9 @@ from ixbackoff.testing import Virtual, always
         {"Authorization": "Bearer hush"},
         {"headers": {"x-api-key": "hush"}, "a": 1},
         {"token": b"hush"},
+        {"password": ["a", "hush"], "b": 1},
+        {"credentials": {"a": {"b": 1}, "c": "hush"}},
+        {"token": MappingProxyType({"a": "hush"})},
         {"password": """it's "hush\\" hush"""},
     ],
     ids=str,
@@ -45,7 +49,7 @@ def test_what_is_no_secret_is_shown() -> None:
 
 def test_a_long_argument_takes_no_long_time() -> None:
     begun = time.process_time()
-    for piece in ("pwd", "password ", "://", "a=", "'token': ", "token='", "\\'"):
+    for piece in ("pwd", "password ", "://", "a=", "'token': ", "pwd=[", "token='", "\\'"):
         repr(call(print, piece * 20_000))
     assert time.process_time() - begun < 2
 
