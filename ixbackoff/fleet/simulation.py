@@ -11,7 +11,6 @@ from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import PROGRAM, Ladder
-from .._meaning.defaults import USUAL
 from .._meaning.folds import parts
 from .._meaning.semantics import guards_of
 from .._meaning.steps import Guard, Guarded
@@ -73,8 +72,7 @@ def simulate(
     garbage collector runs seldom: there is hardly any garbage.
 
     Args:
-        program: the program, or a function from the number of a client to a program, whose own
-            schedule, `within`, budget and breaker are ignored.
+        program: the program, or a function from the number of a client to its program.
         services: the services of its commands; `Delay`, `Log`, `Now`, `Pick`, `Reserve` and `Throw`
             need none.
         clients: the number of clients, from the beginning to the end.
@@ -113,13 +111,9 @@ def simulate(
         raise ValueError(f"seed={seed!r}: give a whole number.")  # noqa: TRY004
     if think is not None:
         above_zero("think", think)
-    usual = program._defaults if isinstance(program, Ladder) else USUAL
-    left = checked_seconds("within", usual.within if within is None else within)
-    own_budget, own_breaker = usual.budget, usual.breaker
-    budget = budget if budget is not None or own_budget is None else lambda _: own_budget
-    breaker = breaker if breaker is not None or own_breaker is None else lambda _: own_breaker
-    timing: object = usual.schedule if schedule is None else schedule
-    if not isinstance(timing, Timing):
+    left = checked_seconds("within", within)
+    timing: object = schedule
+    if not isinstance(timing, Timing | None):
         raise Misuse(f"schedule={timing!r} is not a Timing: give one, such as Exponential(...).")
     check_makes("budget", RetryBudget, budget)
     check_makes("breaker", CircuitBreaker, breaker)
@@ -187,10 +181,10 @@ def simulate_many(
     """
     given: object = program
     if isinstance(given, Ladder):
-        guards = [part.guard for part in parts(given) if isinstance(part, Guarded)]
-        inside = [guard for guard in guards if not isinstance(guard, Reserve)]
-        shared = given._defaults.budget, *(guards_of(given._defaults) or ()), *inside
-        refuse_shared("The program", *shared)
+        refuse_shared("The program", *states_of(given))
+    elif callable(given):
+        first, second = given(0), given(0)
+        refuse_shared("program=", *[one for one in states_of(first) if one in states_of(second)])
     for name, make in ("budget", budget), ("breaker", breaker):
         if callable(make):
             first, second = make(0), make(0)
@@ -216,6 +210,16 @@ def simulate_many(
 
 def with_seed(simulated: Callable[..., Outcome], seed: int) -> Outcome:
     return simulated(seed=seed)
+
+
+def states_of(program: object) -> list[RetryBudget | Guard]:
+    """Return the budget and the guards of a program."""
+    if not isinstance(program, Ladder):
+        return []  # the simulation says what is wrong
+    guards = [part.guard for part in parts(program) if isinstance(part, Guarded)]
+    how = program._defaults
+    found = how.budget, *(guards_of(how) or ()), *guards
+    return [state for state in found if state is not None and not isinstance(state, Reserve)]
 
 
 def refuse_shared(giver: str, *states: RetryBudget | Guard | None) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from .._limits.breakers import CircuitBreaker, checked_breaker
 from .._limits.budgets import RetryBudget
-from .._limits.deadlines import LEFT
+from .._limits.deadlines import LEFT, checked_seconds
 from .._limits.nesting import OVER, RUNNING, this_thread
 from .._meaning.chains import Ladder
 from .._meaning.defaults import Defaults
@@ -40,14 +40,14 @@ class Simulator:
     def __init__(
         self,
         services: Served[Any],
-        timing: Timing,
+        timing: Timing | None,
         within: float | None,
         think: float | None,
         arrivals: Arrivals | None,
         seed: int,
         trace: bool,
     ) -> None:
-        self.timing = timing
+        self.timing = timing  # of all programs; `None`: each has its own, like the seconds `within`
         self.within = within
         self.rate = None if think is None else 1.0 / think
         self.arrivals = arrivals
@@ -57,7 +57,7 @@ class Simulator:
         self.random = self.events.random.random
         self.ended = 0.0
         self.gave_up: set[int] = set()
-        self.known: dict[int, tuple[Ladder, Retrying | None]] = {}
+        self.known: dict[int, tuple[Ladder, Defaults, Retrying | None]] = {}
         begun: dict[int, Serving] = {}
         serving: dict[type, Serving] = {}
         handlers = standard(self.events)
@@ -71,7 +71,11 @@ class Simulator:
         self.serving = tuple(begun.values())
         performed: list[Performed] = []
         self.environment = Environment(
-            self.events, serving, handlers, timing.from_start, performed if trace else None
+            self.events,
+            serving,
+            handlers,
+            timing is not None and timing.from_start,
+            performed if trace else None,
         )
 
     def outcome(
@@ -175,26 +179,34 @@ class Simulator:
         given: object = program
         if not isinstance(given, Ladder) and callable(given):
             given = program(number)
-        own, shared = self.known.get(id(given)) or self.retrying(given)
+        own, how, shared = self.known.get(id(given)) or self.retrying(given)
+        budget, breaker = budget or how.budget, breaker or how.breaker
         if shared is not None:
             guards = shared.guards
             if shared.guarded:
                 guards = shared.gates + (() if breaker is None else (breaker,)) + guards
             if len(guards) < 2 or max(map(guards.count, guards)) == 1:
                 return RetryClient(shared, number, budget, guards)
-        through = own._defaults.through
-        how = Defaults(within=self.within, budget=budget, breaker=breaker, through=through)
-        make = streams(own, how, self.timing, self.events.random)
+        limits = Defaults(
+            within=how.within,
+            budget=budget,
+            breaker=breaker,
+            longest=how.longest,
+            through=how.through,
+        )
+        make = streams(own, limits, self.timing or how.schedule, self.events.random)
         return StreamClient(self.environment, number, make, self.end)
 
-    def retrying(self, given: object) -> tuple[Ladder, Retrying | None]:
-        """Return a program, and the state that clients of `at(rung).retry(effect)` share."""
+    def retrying(self, given: object) -> tuple[Ladder, Defaults, Retrying | None]:
+        """Return a program, its limits, and the state that clients of a single retry share."""
         program = checked_program(given)
-        within, step, made = self.within, retried(program), None
+        how = program._defaults.replace(None, self.within)
+        within, timing = checked_seconds("within", how.within), self.timing or how.schedule
+        step, made = retried(program), None
         if step is not None and (within is None or within > 0):
-            made = Retrying(self.environment, program, step, self.timing, within, self.end)
-        self.known[id(given)] = program, made  # an id is unique only while its object lives
-        return program, made
+            made = Retrying(self.environment, program, step, timing, within, self.end)
+        self.known[id(given)] = program, how, made  # an id is unique only while its object lives
+        return program, how, made
 
     def done(self, client: TaskPerformer, answer: object, failure: BaseException | None) -> None:  # noqa: ARG002
         events, tally = self.events, self.environment.tally
