@@ -144,7 +144,7 @@ class Backoff(Generic[I]):
         Raises:
             TypeError: `function` is a generator function, or not a function.
         """
-        answer: R = caller(self, undecorated(function))(*args, **kwargs)
+        answer: R = caller(self, undecorated(checked_function(function)))(*args, **kwargs)
         return answer
 
     def program(

@@ -1,6 +1,7 @@
 """Observed calls of a decorated function, and their events.
 
-A call has the same events as the program with the same steps.
+A call has the same events as the program with the same steps, except that a try which a circuit
+breaker refuses is issued and answered, too.
 """
 
 from __future__ import annotations
