@@ -31,7 +31,7 @@ SLOWEST, SAMPLE = 0.5, 0.5  # tries per second that learning always allows; seco
 
 @final
 class Limiter(Gate):
-    """At most `tries` in `per` seconds, for all programs: each further try stands in line.
+    """At most `tries` in `per` seconds, after a burst, for all programs: others stand in line.
 
     Turns are `per / tries` seconds apart, in the order in which tries come; after a rest,
     `burst` tries go at once. A try whose turn would come after more than `line` seconds fails with

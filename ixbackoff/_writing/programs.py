@@ -288,7 +288,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     def at(self, rung: Rung[O]) -> Program[I, O, A_co, E_co]:
         """State the rung that the program has reached, as its type does, and do nothing else.
 
-        A run needs this step after a `bind` whose lambda was not called.
+        After a `bind` whose lambda was not called, a run learns its rung from this step.
 
         >>> from ixbackoff import N0, N2, Call, NotReady, at, call
         >>> from ixbackoff.testing import Virtual, always
