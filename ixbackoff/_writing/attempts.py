@@ -151,9 +151,8 @@ class Attempt(Chain, Generic[E_co, A_co]):
     def limit(self, seconds: float | timedelta) -> Attempt[E_co | Now, A_co]:
         """Limit each try to `seconds`, then fail with `DeadlineExceeded`.
 
-        A plain handler that answers the last command late is not interrupted: its answer counts.
-        The time is that of the interpreter's clock. If limits are nested, the one that ends first
-        applies. With 0 or less, the attempt fails before its first command.
+        The clock is that of the interpreter. A plain handler is not interrupted: its answer to the
+        last command counts, even late. With 0 or less, the attempt fails before its first command.
 
         >>> from ixbackoff import N1, Call, at, call, do
         >>> from ixbackoff.testing import Virtual, answers, takes
