@@ -144,13 +144,13 @@ class Backoff(Generic[I]):
         Raises:
             TypeError: `function` is a generator function, or not a function.
         """
-        answer: R = caller(self, undecorated(function))(*args, **kwargs)
+        answer: R = caller(self, undecorated(checked_function(function)))(*args, **kwargs)
         return answer
 
     def program(
         self, function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs
     ) -> Program[I, Z, A, Call[A] | Delay]:
-        """Make the program of a call.
+        """Make the program of a call; this backoff replaces that of a decorated function, too.
 
         >>> from ixbackoff import N2, backoff, plan
         >>> print(plan(backoff(N2).program(pow, 2, 5)))
@@ -168,7 +168,7 @@ class Backoff(Generic[I]):
             raise TypeError(
                 f"program({function!r}): it is a coroutine function, use program_async."
             )
-        return self._program(call(function, *args, **kwargs))
+        return self._program(call(undecorated(function), *args, **kwargs))
 
     def program_async(
         self, function: Callable[P, Coroutine[Any, Any, A]], /, *args: P.args, **kwargs: P.kwargs
@@ -181,7 +181,7 @@ class Backoff(Generic[I]):
         <Program from N2 to N0, 1 step>
         """
         checked_function(function)
-        return self._program(call_async(function, *args, **kwargs))
+        return self._program(call_async(undecorated(function), *args, **kwargs))
 
     def plan(self, function: Callable[..., object]) -> Plan:
         """Plan the most that a call of `function` can do.

@@ -36,7 +36,8 @@ def ended(
             reason, note = reason_and_note(raised, called, early, cancelled and not no_wait)
             story = Story(k + 1, k, waited, reason)
             noted(raised, story, note)
-            log_end(called.name, story, raised)
+            if called.top:  # as `log_ended` does
+                log_end(called.name, story, raised)
             if watched is not None:
                 watched.reason = reason
         if watched is not None:

@@ -1,6 +1,6 @@
 """Observed calls of a decorated function, and their events.
 
-A call has the same events as the program with the same steps.
+A call has the same events as its program, and two more for a try that a circuit breaker refuses.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def time_limit(most: float | timedelta | None = None) -> float | None:
     10.0
 
     Raises:
-        ValueError: `most` is not a finite number above 0, or a timedelta.
+        ValueError: `most` is not finite and above 0, as a number of seconds or a timedelta.
     """
     left = time_around()
     seconds = None if left is None else left.seconds

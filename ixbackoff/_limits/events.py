@@ -17,7 +17,8 @@ class Run:
     """One run of a program, a function or a block; its attributes change until it ends.
 
     Attributes:
-        name: the name of the program or function; by default that of its first function or command.
+        name: the name of the program or function, by default that of its first function or command;
+            for a block, that of the function around it.
         id: a number that is unique in this process; a durable run has its own id, a string.
         tries: the number of tries that have begun; at `Began` the first may be counted already.
         wait_count: the number of waits that are over.
@@ -57,7 +58,7 @@ class Began(Value):
 
 @final
 class Issued(Value):
-    """The beginning of a command: its handler is called next.
+    """The beginning of a command: its handler is called next, unless a circuit breaker refuses it.
 
     Attributes:
         run: the run that issued it.

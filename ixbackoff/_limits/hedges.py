@@ -22,7 +22,7 @@ SAVED = 10.0  # tokens
 
 @final
 class Hedge:
-    """A second copy of requests that are slow, for at most a share `extra` of all requests.
+    """A second copy of slow requests, for at most a share `extra` of all requests, plus one.
 
     A request is slow if it takes longer than all but that share of the last 1000. So one number
     says how long to wait and how much more to ask, as in Finagle's `BackupRequestFilter`. A bucket

@@ -26,12 +26,12 @@ So no rush follows the second that Retry-After names to everyone, however high t
 is. Turns come at that rate again within the length of the pause, or 100 s if the pause was longer.
 """
 GROWTH, KEPT = 0.4, 0.7  # the constants of CUBIC, and of botocore's adaptive mode
-SLOWEST, SAMPLE = 0.5, 0.5  # tries per second that learning always allows; seconds
+SLOWEST, SAMPLE = 0.5, 0.5  # tries per second that learning allows, up to `most`; seconds
 
 
 @final
 class Limiter(Gate):
-    """At most `tries` in `per` seconds, for all programs: each further try stands in line.
+    """At most `tries` in `per` seconds, after a burst, for all programs: others stand in line.
 
     Turns are `per / tries` seconds apart, in the order in which tries come; after a rest,
     `burst` tries go at once. A try whose turn would come after more than `line` seconds fails with
@@ -53,7 +53,7 @@ class Limiter(Gate):
     ixbackoff.Crowded: not asked: the turn of a try comes in 29.6 s, and it stands in line for 1 s at most
 
     Without `tries` it only hears: a pause of one program is a pause of all, and otherwise each try
-    goes at once. It takes the rate of the header `RateLimit-Policy`, if answers have one.
+    goes at once. It takes the rate of a header `RateLimit-Policy` beside a `RateLimit` in answers.
 
     Args:
         tries: the tries in `per` seconds; `None` for no rate of its own.

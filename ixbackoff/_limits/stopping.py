@@ -1,4 +1,4 @@
-"""Stopping a sync program from outside, by a `threading.Event` that ends its waits."""
+"""Stopping a run from outside, by a `threading.Event` that ends its waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log: a line for each real wait, and one for a run that gives up after or instead of waits."""
+"""The log: a line for each wait of `sleeping`, and one for a run that gives up after or instead."""
 
 from __future__ import annotations
 

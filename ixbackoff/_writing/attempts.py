@@ -25,6 +25,7 @@ from .._limits.gate import Gate, checked_gates
 from .._meaning.chains import Chain, Step, chain, counted
 from .._meaning.folds import parts
 from .._meaning.machine import IN_PLACE, Perform
+from .._meaning.names import function_name
 from .._meaning.steps import (
     DoStep,
     Guarded,
@@ -150,8 +151,8 @@ class Attempt(Chain, Generic[E_co, A_co]):
     def limit(self, seconds: float | timedelta) -> Attempt[E_co | Now, A_co]:
         """Limit each try to `seconds`, then fail with `DeadlineExceeded`.
 
-        The time is that of the interpreter's clock. If limits are nested, the one that ends first
-        applies. With 0 or less, the attempt fails before its first command.
+        The clock is that of the interpreter. A plain handler is not interrupted: its answer to the
+        last command counts, even late. With 0 or less, the attempt fails before its first command.
 
         >>> from ixbackoff import N1, Call, at, call, do
         >>> from ixbackoff.testing import Virtual, answers, takes
@@ -272,7 +273,7 @@ def attempt(function: Callable[P, Do[E, A]]) -> Callable[P, Attempt[E, A]]:
         raise TypeError(f"attempt({function!r}): give a generator function.")
     if is_coroutine_function(function):
         raise TypeError(
-            f"attempt({function.__name__}): it is a coroutine function; write `def` and "
+            f"attempt({function_name(function)}): it is a coroutine function; write `def` and "
             "`yield from`, and await in the handlers."
         )
 

@@ -227,7 +227,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
     @overloaded
     def skip(self) -> Program[Any, Any, Any, Any]:
-        """Go one rung down without waiting: the waits below are longer.
+        """Go one rung down without waiting: that wait of the schedule is left out.
 
         >>> from ixbackoff import N2, Log, at, plan
         >>> [rung.wait_seconds for rung in plan(at(N2).skip().retry(Log("try"))).rungs]
@@ -288,7 +288,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     def at(self, rung: Rung[O]) -> Program[I, O, A_co, E_co]:
         """State the rung that the program has reached, as its type does, and do nothing else.
 
-        A run needs this step after a `bind` whose lambda was not called.
+        After a `bind` whose lambda was not called, a run learns its rung from this step.
 
         >>> from ixbackoff import N0, N2, Call, NotReady, at, call
         >>> from ixbackoff.testing import Virtual, always
@@ -384,7 +384,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             within: the seconds of the whole run, or a `timedelta`. If a wait would leave no time
                 for another try, the program gives up immediately, with the last failure. Handlers
                 read the remaining seconds by `time_limit()`; at the deadline, `run_async`
-                cancels the one that it awaits. With 0 or less no command is issued.
+                cancels the one that it awaits. With 0 or less no command except `Now` is issued.
             budget: the budget that pays for further tries; when it is empty, the program gives up
                 immediately.
             breaker: the circuit breaker that every try of the program goes through; while it is
@@ -400,7 +400,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
         Raises:
             Misuse: the program is open, that is, it does not end at `N0`; or a command has no
-                handler; or another program with waits is running around this one.
+                handler; or this program may wait, and so may one that is running around it.
             ValueError: `within` is neither a finite number nor a `timedelta`.
             DeadlineExceeded: the time of the run was over.
             Stopped: `stop` was set before the first command, in a `.wait()`, or in line at a gate.

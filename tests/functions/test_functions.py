@@ -195,6 +195,9 @@ def test_its_program_can_be_planned_and_run_elsewhere() -> None:
     program = again.program(second_time, what="m")
     assert plan(program).tries == 4
     assert program.run(calling().interpreter) == "m"
+    of_a_method = backoff(N1, schedule=Constant(0)).program(Service("s").method, "m")
+    tried.clear()
+    assert of_a_method.run(calling().interpreter) == "s: m", "its own backoff is replaced"
 
 
 async def async_generator() -> AsyncIterator[int]:

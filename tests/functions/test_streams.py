@@ -257,3 +257,8 @@ def test_an_async_stream_closes_its_own_at_once() -> None:
         return [*closed]
 
     assert asyncio.run(first()) == ["closed"]
+
+
+def test_call_rejects_a_stream_as_it_rejects_a_generator_function() -> None:
+    with pytest.raises(TypeError, match="it is a generator function"):
+        patiently.call(patiently.stream(Source([1]).items))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -197,6 +198,7 @@ WRONGLY_PUT_TOGETHER: dict[str, tuple[Callable[[], Any], str]] = {
     "on an empty tuple": (lambda: untyped_at(N1).retry(say, on=()), "chooses no failures"),
     "an attempt of no function": (lambda: untyped.attempt(3), "give a generator function"),
     "an attempt of a coroutine function": (lambda: untyped.attempt(coroutine), "coroutine"),
+    "an attempt of a partial one": (lambda: untyped.attempt(partial(coroutine)), "coroutine"),
     "a handler that is none": (lambda: untyped.Log.handled_by(3), "give a function"),
     "a coroutine function as a handler": (
         lambda: untyped.Log.handled_by(coroutine),

@@ -16,6 +16,7 @@ from ixbackoff import (
     N2,
     N3,
     Call,
+    CircuitBreaker,
     NotReady,
     RetryBudget,
     Throttled,
@@ -106,6 +107,14 @@ def test_a_refused_wait_is_a_line(way: Way, caplog: Caplog) -> None:
         limits: dict[str, Any] = limit
         [told] = logged(caplog, way, backoff(N3, **limits), [NotReady])
         assert told.endswith(f": gave up after 1 try and 0 s of waits: {why} (NotReady)")
+
+
+@every_way
+def test_a_run_without_waits_is_silent_when_a_breaker_refuses_it(way: Way, caplog: Caplog) -> None:
+    breaker = CircuitBreaker(failures=1, within=10, open_for=1e9)
+    breaker.fail(0, 0.0)
+    caplog.clear()
+    assert logged(caplog, way, backoff(N0, breaker=breaker), [1]) == []
 
 
 @every_way
