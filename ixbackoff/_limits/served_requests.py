@@ -18,7 +18,7 @@ from .nesting import SERVED, served
 from .observers import REGISTER
 
 Inner: TypeAlias = Literal["nested", "once", "last"]
-"""The decorated functions that are tried once in a request that its caller may repeat."""
+"""The decorated functions that are tried once in a request whose caller retries."""
 
 
 class ServedRequest:

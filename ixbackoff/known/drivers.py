@@ -4,8 +4,9 @@
 - asyncpg commits each statement outside of `connection.transaction()` by itself. If the connection
   is lost there, or in a COMMIT, it raises `ConnectionDoesNotExistError`, and the statement may have
   been carried out. If the connection is lost inside a transaction, it raises `InterfaceError`.
-- redis-py itself retries every command after its `ConnectionError` and `TimeoutError`, even if the
-  command had been sent. Wrong passwords, which are `ConnectionError`s there, are permanent here.
+- redis-py itself retries commands after its `ConnectionError` and `TimeoutError`, even if they had
+  been sent, but not if its pool is full. Wrong passwords, which are `ConnectionError`s there, are
+  permanent here.
 - SQLite's extended codes have the primary one in the last byte. A COMMIT that finds the database
   locked leaves the transaction open (see "Transaction" in SQLite's documentation).
 - FTP: after a reply of 400 to 499, the action did not take place (RFC 959, section 4.2).

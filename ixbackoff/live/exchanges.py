@@ -109,6 +109,9 @@ class Exchange:
                 return ssl.SSLCertVerificationError(
                     f"{self.label}: its certificate is not trusted: {cause.verify_message}"
                 )
+            if isinstance(cause, socket.gaierror):  # transient only if the look-up itself failed
+                words = f"{self.label}: cannot find its host: {cause.strerror}"
+                return socket.gaierror(cause.errno, words)
         if isinstance(error, httpx2.TimeoutException) and not self.deadline.left:
             return self.deadline.exceeded()
         if isinstance(error, httpx2.ConnectTimeout | httpx2.PoolTimeout):

@@ -268,3 +268,18 @@ wrong: Any = "public"
 def test_limits_of_addresses_are_checked(make: Callable[[], Limits]) -> None:
     with pytest.raises(ValueError, match=r"'public'"):
         make()
+
+
+@each_way
+@pytest.mark.parametrize("number", [socket.EAI_NONAME, socket.EAI_AGAIN])
+def test_only_a_look_up_that_failed_is_tried_again(
+    way: Way, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise socket.gaierror(number, "the reason")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(socket.gaierror, match="cannot find its host: the reason") as caught:
+        way.perform(Download("http://nut.example/a", str(tmp_path / "a")))
+    assert caught.value.errno == number
+    assert is_transient(caught.value) == (number == socket.EAI_AGAIN)
