@@ -36,7 +36,7 @@ DEEPEST = 5  # the greatest length of a recorded chain of causes
 
 
 class Unrecordable(Misuse):
-    """A value that cannot be recorded: answer with plain data, or register its class.
+    """A value that cannot be recorded or decoded: use plain data, or register its class.
 
     >>> from ixbackoff.durable.codec import encode
     >>> encode(print)  # doctest: +ELLIPSIS

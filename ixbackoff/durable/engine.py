@@ -130,8 +130,9 @@ class Engine(Generic[E]):
             loop of the engine, others in threads.
         workflows: the workflows whose runs this engine performs.
         database: the URL of the database that stores the runs.
-        concurrency: the greatest number of runs of one workflow that this engine performs
-            concurrently, without parked runs; by default there is no limit.
+        concurrency: the greatest number of runs of one workflow that an engine performs
+            concurrently, without parked runs; by default there is no limit. Of several engines on
+            one server, the one that started last decides for all.
         hold: the seconds of the longest wait that a run spends in memory; during a longer wait the
             run is parked, which takes no memory.
         worker: whether to perform runs; `False` for a process that only starts them.
@@ -184,7 +185,7 @@ class Engine(Generic[E]):
         self.close()
 
     def close(self) -> None:
-        """Stop performing runs: they continue when the next engine with their workflows starts."""
+        """Stop performing runs: another engine with their workflows continues them."""
         if self._closed or self._process != os.getpid():
             return
         self._closed = True

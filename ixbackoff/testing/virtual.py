@@ -102,7 +102,7 @@ class World(Generic[E]):
     def transcript(self) -> str:
         """Write one line for each performed command: for snapshots.
 
-        The text is the same in every run: addresses of objects are left out.
+        Addresses of objects, which differ from run to run, are left out.
 
         >>> from ixbackoff import N1, Call, NotReady, at, call
         >>> from ixbackoff.testing import Virtual, answers
