@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from enum import Enum
+from io import BufferedRandom, BufferedReader, BufferedWriter, FileIO, TextIOWrapper
 from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, TypeAlias
 
@@ -43,7 +44,7 @@ def frozen(value: Any, memo: Memo = None) -> Any:
     frozen once, and its number replaces it where it occurs again: a change is one in both places.
 
     Raises:
-        TypeError: `value` has no visible state, such as a lock or a generator.
+        TypeError: `value` has no visible state, such as a lock or an open file.
     """
     kind: type = value.__class__
     return value if kind is str or value is None else FREEZERS[kind](value, memo)
@@ -205,9 +206,12 @@ CONTENTS: dict[type, Freezer] = {
     frozenset: of_set,
 }
 
+FILES = (FileIO, BufferedReader, BufferedWriter, BufferedRandom, TextIOWrapper)
+
 FREEZERS = Freezers(
     ATOMS
     | {kind: once(content) for kind, content in CONTENTS.items()}
+    | dict.fromkeys(FILES, of_reduced)  # no attribute shows their position: they are refused
     | {
         tuple: of_sequence,
         frozenset: of_set,
