@@ -206,8 +206,8 @@ class World(Generic[E]):
 class Virtual(World[E]):
     """A world for tests: scripted handlers, a virtual clock, and a trace.
 
-    Waits take no real time: they advance `now`. `Log`, `Throw`, `Now` and `Pick` need no script:
-    `Now` is answered with the virtual time, and `Pick` with 0.
+    Waits take no real time: they advance `now`. `Log`, `Throw`, `Now`, `Pick` and `Reserve` need no
+    script: `Now` is answered with the virtual time, and `Pick` with 0.
 
     >>> from ixbackoff import N2, ServerError, at, Download
     >>> from ixbackoff.testing import Virtual, answers, waited
