@@ -31,7 +31,7 @@ class RunSummary(NamedTuple):
 
     Attributes:
         began: the start of the run, in seconds since the epoch.
-        worker: the id of the worker that had it last; "-" before one has it, and while it is parked.
+        worker: the id of the worker that had it last; "-" before that, and while parked.
         rung: the number of waits that are left, of which `FOREVER` has more; `None` before the
             first wait.
         wait_count: the number of waits that it has begun.
