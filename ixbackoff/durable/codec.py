@@ -36,7 +36,7 @@ DEEPEST = 5  # the greatest length of a recorded chain of causes
 
 
 class Unrecordable(Misuse):
-    """A value that cannot be recorded: answer with plain data, or register its class.
+    """A value that cannot be recorded or decoded: use plain data, or register its class.
 
     >>> from ixbackoff.durable.codec import encode
     >>> encode(print)  # doctest: +ELLIPSIS
@@ -238,7 +238,8 @@ def decode_named(encoded: JSON) -> Any:
 def encode_failure(failure: BaseException, depth: int = 0) -> JSON:
     """Return an exception as JSON, without its traceback.
 
-    An exception that could not be decoded is encoded as its nearest decodable base, with a note.
+    An exception that could not be decoded is encoded as its nearest decodable base, with a note,
+    or else as a `RuntimeError`.
     """
     for kind in failure.__class__.__mro__:
         if not issubclass(kind, Exception):

@@ -19,9 +19,9 @@ DIGITS = 24
 class CommandDigest(NamedTuple):
     """The part of an entry that identifies a command."""
 
-    kind: str  # the name of its class
+    kind: str  # the name of its class, "Twice" for a hedge, or "Line" in line
     digest: str
-    shown: str  # its `repr`, which shows no secrets of standard commands
+    shown: str  # its `repr` or a description, without secrets of standard commands
 
 
 def digest_of(command: Command[Any]) -> CommandDigest:

@@ -53,7 +53,7 @@ class WorkflowHandle(Generic[A]):
         self.id = id
 
     def result(self) -> A:
-        """Wait for the value of the run.
+        """Wait for the value of the run, also while it is paused or stuck.
 
         Raises:
             Exception: the last failure of the run.
@@ -130,8 +130,9 @@ class Engine(Generic[E]):
             loop of the engine, others in threads.
         workflows: the workflows whose runs this engine performs.
         database: the URL of the database that stores the runs.
-        concurrency: the greatest number of runs of one workflow that this engine performs
-            concurrently, without parked runs; by default there is no limit.
+        concurrency: the greatest number of runs of one workflow that an engine performs
+            concurrently, without parked runs; by default there is no limit. Of several engines on
+            one server, the one that started last decides for all.
         hold: the seconds of the longest wait that a run spends in memory; during a longer wait the
             run is parked, which takes no memory.
         worker: whether to perform runs; `False` for a process that only starts them.
@@ -140,9 +141,10 @@ class Engine(Generic[E]):
             failures pass through them on their way to the database and back.
 
     Raises:
-        Misuse: the workflows are missing or wrong, two have the same name, another engine works in
-            this process or on this file, a newer DBOS made the tables, or the database has rows
-            that ixbackoff did not write, or is a file of another user.
+        Misuse: the interpreter, the workflows or the URL are wrong, two workflows have the same
+            name, another engine works in this process or on this file, a newer DBOS made the
+            tables, or the database has rows that ixbackoff did not write, or is a file of another
+            user.
         ValueError: `concurrency`, `hold` or `keep` has the wrong type, or is too small.
         ConnectionError: the database cannot be opened.
     """
@@ -184,7 +186,7 @@ class Engine(Generic[E]):
         self.close()
 
     def close(self) -> None:
-        """Stop performing runs: they continue when the next engine with their workflows starts."""
+        """Stop performing runs: another engine with their workflows continues them."""
         if self._closed or self._process != os.getpid():
             return
         self._closed = True
@@ -214,7 +216,8 @@ class Engine(Generic[E]):
         """Start a run with an id, or return the run that has this id.
 
         Raises:
-            Misuse: as `start`; or the id is not printable, or belongs to another workflow's run.
+            Misuse: as `start`; or the id is not 1 to 200 printable characters without #, or belongs
+                to another workflow's run.
             Unrecordable: an argument cannot be recorded.
         """
         start = self._new_run(id, workflow, args, kwargs)

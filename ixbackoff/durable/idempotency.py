@@ -28,7 +28,7 @@ CURRENT: ContextVar[CurrentCommand | None] = ContextVar("ixbackoff_current_comma
 
 
 def current_command() -> CurrentCommand | None:
-    """Return the command that the calling handler performs; `None` outside of a durable run.
+    """Return the command that the caller, a handler of a durable run, performs; elsewhere `None`.
 
     >>> from ixbackoff.durable import current_command
     >>> print(current_command())

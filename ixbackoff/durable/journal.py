@@ -99,7 +99,7 @@ class Journal(Protocol):
 
     run: str
     seed: int  # each start of a run, even with the same id, has its own
-    resumed: bool  # whether an earlier process began the run
+    resumed: bool  # whether the run began before, in this process or in another one
     began: float  # the start of the run, in seconds since the epoch
     checkpoint: Checkpoint | None  # the wait after which the run continues, if its journal is long
 

@@ -1,4 +1,4 @@
-"""Outages of the database: a call that fails because of one is retried until it succeeds.
+"""Outages of the database: a call that fails in one is retried while the worker has the run.
 
 These retries are not a program, because observers would see that program, the run around it would
 reject it as nested, and the deadline of the run would abort its calls.

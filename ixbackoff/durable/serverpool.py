@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: a worker has many while it is busy, and four while it is idle."""
+"""Connections to PostgreSQL: a worker has many while it is busy, at most four while it is idle."""
 
 from __future__ import annotations
 

@@ -31,10 +31,12 @@ class RunSummary(NamedTuple):
 
     Attributes:
         began: the start of the run, in seconds since the epoch.
-        worker: the id of the worker that had it last.
-        rung: the number of waits that are left (more at `FOREVER`); `None` before the first wait.
+        worker: the id of the worker that had it last; "-" before that, and while parked.
+        rung: the number of waits that are left, of which `FOREVER` has more; `None` before the
+            first wait.
         wait_count: the number of waits that it has begun.
-        state: its last recorded command, the end of its wait, or how it ended.
+        state: its last recorded command, the end of its wait, how it ended, or a word such as
+            "queued" or "paused".
     """
 
     run: str
@@ -50,7 +52,7 @@ class RecordedCommand(NamedTuple):
     """One command of a run."""
 
     place: str
-    shown: str  # its `repr`, without secrets
+    shown: str  # its `repr` or a description, without secrets of standard commands
     outcome: str  # "answered", "aborted", "failed: " and the class, or "until " and a time
 
 
@@ -83,7 +85,7 @@ def summaries(store: Store, limit: int) -> list[RunSummary]:
 
 
 def commands(store: Store, run: str) -> list[RecordedCommand]:
-    """Return the commands of a run, in the order in which they were recorded."""
+    """Return the commands of a run; concurrent ones in the order in which they began."""
     found = entries_of(store, store.segments(run)).values()
     return [RecordedCommand(one["at"], shown(one), outcome(one)) for one in found if "c" in one]
 

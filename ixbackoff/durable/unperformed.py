@@ -29,7 +29,7 @@ class UnperformedRuns:
 
     A run of this worker is put back if no task has it in two consecutive searches. A task that
     begins after that performs no command, because it does not own the run any more. Each search
-    puts stuck runs back, except those that this worker has tried to continue.
+    puts stuck runs of `workflows` back, except those that this worker has tried to continue.
     """
 
     store: Store

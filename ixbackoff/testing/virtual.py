@@ -102,7 +102,7 @@ class World(Generic[E]):
     def transcript(self) -> str:
         """Write one line for each performed command: for snapshots.
 
-        The text is the same in every run: addresses of objects are left out.
+        Addresses of objects, which differ from run to run, are left out.
 
         >>> from ixbackoff import N1, Call, NotReady, at, call
         >>> from ixbackoff.testing import Virtual, answers
@@ -206,8 +206,8 @@ class World(Generic[E]):
 class Virtual(World[E]):
     """A world for tests: scripted handlers, a virtual clock, and a trace.
 
-    Waits take no real time: they advance `now`. `Log`, `Throw`, `Now` and `Pick` need no script:
-    `Now` is answered with the virtual time, and `Pick` with 0.
+    Waits take no real time: they advance `now`. `Log`, `Throw`, `Now`, `Pick` and `Reserve` need no
+    script: `Now` is answered with the virtual time, and `Pick` with 0.
 
     >>> from ixbackoff import N2, ServerError, at, Download
     >>> from ixbackoff.testing import Virtual, answers, waited

@@ -177,7 +177,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "another start": (lambda: dies("soon"), 'give "anew", "durably" or "for good".'),  # type: ignore[arg-type]
     "another history": (
         lambda: model.explore(ONE, only="0 explodes"),
-        "only='0 explodes': the surprises at step 0 are fails with ServerError, is done, but",
+        "only='0 explodes': the surprises at step 0 are fails with ServerError; is done, but",
     ),
     "a history that is too long": (
         lambda: model.explore(ONE, only="7 fails with ServerError"),

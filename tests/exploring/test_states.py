@@ -11,7 +11,7 @@ from enum import Enum, IntFlag
 from fractions import Fraction
 from itertools import count
 from math import nan
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from random import Random
 from typing import Any, NamedTuple
 
@@ -173,6 +173,15 @@ def test_values_of_every_kind_are_compared(one: Any, same: Any, other: Any) -> N
 def test_what_has_no_state_that_can_be_seen_is_refused(value: Any) -> None:
     with pytest.raises(TypeError, match="the world: cannot"):
         state_of([value], "the world")
+
+
+@pytest.mark.parametrize(
+    ("mode", "buffering"), [("r", -1), ("rb", -1), ("wb", -1), ("r+b", -1), ("rb", 0)]
+)
+def test_an_open_file_is_refused(mode: str, buffering: int, tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    with (tmp_path / "a").open(mode, buffering) as file, pytest.raises(TypeError, match="cannot"):
+        state_of([file], "the world")
 
 
 class Secret:

@@ -1,4 +1,4 @@
-"""A search through every failure, death and interleaving of programs in a modelled world."""
+"""A search through the failures, deaths and interleavings of programs in a modelled world."""
 
 from ..._words.wrong_arguments import explain_arguments
 from .breaking import may_break

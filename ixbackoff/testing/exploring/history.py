@@ -66,7 +66,8 @@ class Explored(NamedTuple):
 
     Attributes:
         histories: the number of runs.
-        states: the number of different states that they reached.
+        states: the number of different states that they reached; not counted with `only=`, and
+            repeated ones are counted, too, with `merge=False`.
         commands: the number of performed commands.
     """
 

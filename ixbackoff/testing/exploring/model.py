@@ -70,8 +70,8 @@ class Model(Generic[W, E]):
     Args:
         world: makes a fresh world; usually the class itself.
         interpreter: makes the interpreter that answers in a world; usually a method of the world.
-        always: the check after each step; it fails by an `AssertionError`, or by returning false.
-        changes: functions that change a world from outside, each once, at any moment.
+        always: the check after each step; it fails by an `AssertionError`, or by returning `False`.
+        changes: functions that change a world from outside, each at most once, at any moment.
         forgets: removes from a world the things that a dying process loses, such as locks.
         state: returns the comparable parts of a world; needed if the world is not plain data.
 
@@ -133,7 +133,7 @@ class Model(Generic[W, E]):
                 terminal by default.
 
         Raises:
-            Broken: a check fails; the message is the smallest history.
+            Broken: a check fails; the message is a history with the fewest surprises.
             ExceptionGroup: the failures, if `most` is above 1.
             Misuse: a program or the model cannot be explored.
         """

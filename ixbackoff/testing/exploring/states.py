@@ -1,4 +1,4 @@
-"""Hashable stand-ins for worlds and answers, equal if and only if the originals are.
+"""Hashable stand-ins for worlds and answers, equal if and only if the originals read the same.
 
 A stand-in has all that a handler can read: every attribute, field or not, and which parts are one
 object. It lacks the order of a set, that of a dict unless an object occurs twice, the parts that a
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from enum import Enum
+from io import BufferedRandom, BufferedReader, BufferedWriter, FileIO, TextIOWrapper
 from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, TypeAlias
 
@@ -36,14 +37,14 @@ Freezer = Callable[[Any, Memo], Any]
 
 
 def frozen(value: Any, memo: Memo = None) -> Any:
-    """Return a hashable stand-in for a value. Stand-ins are equal only if their values are.
+    """Return a hashable stand-in for a value, equal only if a handler would read the same.
 
     The order of a set does not matter, nor that of a dict unless `memo.repeats`. 1, 1.0 and True
-    differ, and so do the hashes of -1 and -2, equal in Python. With a `memo`, a mutable part is
+    differ, and so do the hashes of -1 and -2, unlike in Python. With a `memo`, a mutable part is
     frozen once, and its number replaces it where it occurs again: a change is one in both places.
 
     Raises:
-        TypeError: `value` has no visible state, such as a lock or a file.
+        TypeError: `value` has no visible state, such as a lock or an open file.
     """
     kind: type = value.__class__
     return value if kind is str or value is None else FREEZERS[kind](value, memo)
@@ -205,9 +206,12 @@ CONTENTS: dict[type, Freezer] = {
     frozenset: of_set,
 }
 
+FILES = (FileIO, BufferedReader, BufferedWriter, BufferedRandom, TextIOWrapper)
+
 FREEZERS = Freezers(
     ATOMS
     | {kind: once(content) for kind, content in CONTENTS.items()}
+    | dict.fromkeys(FILES, of_reduced)  # no attribute shows their position: they are refused
     | {
         tuple: of_sequence,
         frozenset: of_set,

@@ -118,7 +118,7 @@ def slow(seconds: float) -> Surprise:
     takes 30 s
 
     Raises:
-        ValueError: `seconds` is not above 0.
+        ValueError: `seconds` is not above 0, or not finite.
     """
     if not finite(seconds) > 0:
         raise ValueError(f"slow({seconds!r}): give a finite number of seconds, above 0.")

@@ -103,7 +103,7 @@ class Walk:
 
 
 def check(holds: object, name: str, checked: object) -> None:
-    """Raise an `AssertionError` for a check that returned false."""
+    """Raise an `AssertionError` for a check that returned `False`."""
     if holds is False:
         raise AssertionError(f"{name}={getattr(checked, '__name__', '...')} is false")
 
@@ -143,7 +143,7 @@ class TextWalk(Walk):
                 self.text = words[len(str(option)) :].removeprefix("; ")
                 return option
         raise Misuse(
-            f"only={self.text!r}: the surprises at step {step} are {', '.join(map(str, options))}."
+            f"only={self.text!r}: the surprises at step {step} are {'; '.join(map(str, options))}."
         )
 
     def steps(self, machine: Machine) -> bool:

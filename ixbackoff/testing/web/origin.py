@@ -29,8 +29,8 @@ class Origin:
 
     `GET`, `HEAD` and `POST` are answered with the resource, `PUT` replaces it by the body of the
     request, and `DELETE` removes it. A `GET` or `HEAD` whose `If-None-Match` names the ETag of the
-    resource is answered with 304, and a `GET` of one range of bytes with 206. A connection stays
-    open unless a fault answers. All requests are recorded for the test.
+    resource is answered with 304, and a `GET` of one range of bytes with 206. `Connection` says
+    how long a connection stays open. Each complete request is recorded for the test.
 
     An origin listens inside its block, on a port that the system chooses. It has its own threads,
     so the client may be sync, or run under asyncio or trio. At most 64 connections are served
@@ -60,8 +60,8 @@ class Origin:
     Attributes:
         resources: the resource of each path; may be changed at any time, and `PUT` and `DELETE`
             change it.
-        requests: all requests, in the order of their arrival. Once the bodies exceed 64 MiB in
-            all, the oldest ones are dropped, and are empty here.
+        requests: the complete requests, in the order of their ends. Once the bodies exceed 64 MiB
+            in all, the oldest ones are dropped, and are empty here.
         stopped: set when the block ends.
 
     Raises:
