@@ -52,11 +52,12 @@ def live(
       `Throw` raises its exception, and `Call` calls its function.
 
     Transient failures are raised as `ConnectionError`, `TimeoutError`, `ServerError`, `Throttled`,
-    or `NotReady` (status 202, or another download into the same file). Permanent failures are
-    raised as `ClientError`, `TooLarge`, `RedirectError`, `StoreError`, `OSError` (disk full, folder
-    missing, permission denied), `ssl.SSLCertVerificationError` or `ValueError` (a URL of the wrong
-    kind). No failure shows the user name, password, query or fragment of a URL. The `Retry-After`
-    of an object store is unknown, because the store's client drops it.
+    `NotReady` (status 202, or another download into the same file) or `socket.gaierror` (no name
+    server answers). Permanent failures are raised as `ClientError`, `TooLarge`, `RedirectError`,
+    `StoreError`, `OSError` (disk full, folder missing, permission denied, unknown host),
+    `ssl.SSLCertVerificationError` or `ValueError` (a URL of the wrong kind). No failure shows the
+    user name, password, query or fragment of a URL. The `Retry-After` of an object store is
+    unknown, because the store's client drops it.
 
     A download or an upload ends with `TimeoutError` at its limit or that of the program (`within`,
     `.limit`), whatever the server does; on a busy machine up to a quarter of a second later.

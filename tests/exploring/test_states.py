@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import sys
 import threading
 from collections import Counter, OrderedDict, defaultdict, deque
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum, IntFlag
 from fractions import Fraction
+from functools import partial
 from itertools import count
 from math import nan
 from pathlib import Path, PurePath
@@ -182,6 +184,12 @@ def test_an_open_file_is_refused(mode: str, buffering: int, tmp_path: Path) -> N
     (tmp_path / "a").touch()
     with (tmp_path / "a").open(mode, buffering) as file, pytest.raises(TypeError, match="cannot"):
         state_of([file], "the world")
+
+
+def test_a_standard_stream_is_no_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (tmp_path / "a").open("w") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert state_of([partial(print, file=sys.stderr)], "a handler")
 
 
 class Secret:

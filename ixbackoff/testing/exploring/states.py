@@ -7,6 +7,7 @@ class does not pickle, notes of a failure, and the state of classes and modules 
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from enum import Enum
@@ -156,6 +157,12 @@ def of_reduced(value: Any, memo: Memo) -> Any:
     return (value.__class__, *[frozen(part, memo) for part in parts])
 
 
+def of_file(value: Any, memo: Memo) -> Any:
+    """Refuse an open file, whose position no attribute shows, unless it is a standard stream."""
+    standard = value is sys.stdout or value is sys.stderr or value is sys.stdin
+    return value if standard else of_reduced(value, memo)
+
+
 def itself(value: Any, _: Memo) -> Any:
     return value
 
@@ -211,7 +218,7 @@ FILES = (FileIO, BufferedReader, BufferedWriter, BufferedRandom, TextIOWrapper)
 FREEZERS = Freezers(
     ATOMS
     | {kind: once(content) for kind, content in CONTENTS.items()}
-    | dict.fromkeys(FILES, of_reduced)  # no attribute shows their position: they are refused
+    | dict.fromkeys(FILES, of_file)
     | {
         tuple: of_sequence,
         frozenset: of_set,
