@@ -80,7 +80,7 @@ def a_program(parsed: Parsed, given: str, from_a_function: bool) -> Explanation:
             "Continue with a program by .bind(...), or make its command, without the retry.",
         )
     span = span_of(given)
-    inside = "" if span is None else f", with {counted(span.start + 1, 'try', 'tries')}"
+    inside = "" if span is None else f", with up to {counted(span.start + 1, 'try', 'tries')}"
     return Explanation(
         "retry-in-a-retry",
         f"{step} performs a command or an attempt, but this is a program, which waits by "
