@@ -52,7 +52,7 @@ class Source:
 
     @cached_property
     def calls(self) -> dict[int, list[tuple[ast.Call, str]]]:
-        """All calls with their names, by each of their lines; `@a.b` on `f` is found as `a.b(f)`."""
+        """All calls and their names by each of their lines; `@a.b` on `f` is found as `a.b(f)`."""
         found: dict[int, list[tuple[ast.Call, str]]] = defaultdict(list)
         decorators = [
             ast.copy_location(ast.Call(one, [ast.copy_location(ast.Name(node.name), one)], []), one)
