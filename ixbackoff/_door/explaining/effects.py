@@ -71,7 +71,8 @@ def listed(parsed: Parsed, wanted: str) -> Explanation | None:
 
 
 def a_program(parsed: Parsed, given: str, from_a_function: bool) -> Explanation:
-    step = f".{parsed.method}(...)" if parsed.method else "this step"
+    dot = "" if parsed.method in ("all_of", "first_of") else "."
+    step = f"{dot}{parsed.method}(...)" if parsed.method else "this step"
     if from_a_function and parsed.method != "retry_with":
         return Explanation(
             "retry-in-an-attempt",
