@@ -20,8 +20,8 @@ def parser() -> Parser:
         description="Show the calls that more than one layer of retries tries again, and what the "
         "layers multiply to. The source is only read: nothing is imported or run.",
         epilog="Exit status: 1 if there is a certain stack of layers (with --at-most, one above "
-        "that number); 2 if a path does not exist or has no Python file, or the table is none. "
-        "`# ixbackoff: one layer` on the line of a layer hides its stacks.",
+        "that number); 2 if a path or the table does not exist, there is no Python file, or the "
+        "table cannot be read. `# ixbackoff: one layer` on the line of a layer hides its stacks.",
     )
     made.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a folder or file")
     made.add_argument("--all", action="store_true", help="show uncertain stacks and single layers")

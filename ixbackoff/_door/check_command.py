@@ -25,9 +25,9 @@ def parsed(words: list[str]) -> tuple[str, str, list[str]]:
         usage="%(prog)s [--checker NAME] [--output-format FORMAT] [ARGUMENT ...] | -",
         description="Run a type checker, and explain its errors about programs: a sentence, a "
         "drawing of the ladder, and a correction. Other output is printed unchanged. All other "
-        "arguments, and all after --, are passed to the checker. mypy runs the plugins that the "
-        "configuration in the current folder names: check only code that you trust. With - the "
-        "output of a checker is read from standard input: mypy src | ixbackoff check -",
+        "arguments, and all after --, are passed to the checker. mypy runs the plugins that its "
+        "configuration names, also one in a folder above: check only code that you trust. With - "
+        "the output of a checker is read from standard input: mypy src | ixbackoff check -",
         epilog="Exit status: that of the checker; 1 if it finds no error, but this command does; 2 "
         "if the checker is not installed; with -, 1 if there are errors. `ixbackoff explain CODE` "
         "prints the page of a mistake.",

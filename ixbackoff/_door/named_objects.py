@@ -49,17 +49,17 @@ def add_schedule(parser: ArgumentParser) -> None:
 def arguments_apart(words: list[str]) -> tuple[list[str], list[Any]]:
     """Separate the words from the arguments of a function, which follow `--`.
 
-    >>> arguments_apart(["jobs:copy", "--", "3", "page"])
-    (['jobs:copy'], [3, 'page'])
+    >>> arguments_apart(["jobs:copy", "--", "3", "page", ""])
+    (['jobs:copy'], [3, 'page', ''])
     """
     dashes = words.index("--") if "--" in words else len(words)
     return words[:dashes], [value(word) for word in words[dashes + 1 :]]
 
 
 def value(text: str) -> Any:
-    """Parse a value: JSON, or other text as it is; empty text is `None`."""
+    """Parse a value: JSON, or other text as it is."""
     try:
-        return json.loads(text) if text else None
+        return json.loads(text)
     except ValueError:
         return text
 

@@ -46,7 +46,7 @@ def outcome(text: str) -> Any:
         if at_sign:
             return takes(parse_seconds(seconds), outcome(what))
         if kind == "ok":
-            return value(rest)
+            return value(rest) if rest else None
         if kind in FAILURES and not rest:
             return FAILURES[kind]("rehearsed")
         if kind == "not-ready":

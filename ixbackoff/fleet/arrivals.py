@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from math import inf, isfinite, log
 from typing import TypeAlias
 
-from .._words.checks import above_zero
-
 Arrivals: TypeAlias = float | Callable[[float], float] | Iterable[float]
 """Arrivals per second; a function from the time, in seconds, to arrivals per second; or times."""
 STEPS = 64
@@ -23,7 +21,8 @@ def arrival_times(arrivals: Arrivals, until: float, random: Callable[[], float])
     [1, 1, 2.5]
     """
     if isinstance(arrivals, int | float):
-        above_zero("arrivals", arrivals)
+        if not 0 < arrivals < inf:
+            raise ValueError(f"arrivals={arrivals!r}: give a finite number per second, above 0.")
         return constant(arrivals, random)
     if callable(arrivals):
         return changing(arrivals, until, random)

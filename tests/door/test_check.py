@@ -123,6 +123,13 @@ def test_a_terminal_obeys_nothing_in_a_source_that_is_shown(folder: Path) -> Non
     assert ".or_else(get)#?.backoff()\n" in text
 
 
+def test_a_module_whose_name_only_begins_like_ours_is_not_imported(folder: Path) -> None:
+    (folder / "ixbackoff_tools.py").write_text("print('imported')\ndef at(): ...\n")
+    (folder / "program.py").write_text("import ixbackoff\nfrom ixbackoff_tools import at\nat(3)\n")
+    error = 'program.py:3: error: Too many arguments for "at"  [call-arg]\n'
+    assert piped(error) == (error, 1)
+
+
 @pytest.mark.usefixtures("folder")
 def test_several_errors_on_one_line_are_each_told() -> None:
     up, down = (

@@ -19,6 +19,7 @@ from ixbackoff._door.reading.wordings import parse
 from ..support.checkers.checked import ROOT
 
 OF_EACH = [
+    ('Unsupported operand types for & ("NormalJitter" and "int")', "not-a-schedule"),
     (
         'Unsupported operand types for >> ("Program[Succ[Z], Succ[Z], None, Never]" and '
         '"Program[Succ[Succ[Z]], Z, None, Delay]")',

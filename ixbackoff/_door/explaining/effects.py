@@ -71,7 +71,8 @@ def listed(parsed: Parsed, wanted: str) -> Explanation | None:
 
 
 def a_program(parsed: Parsed, given: str, from_a_function: bool) -> Explanation:
-    step = f".{parsed.method}(...)" if parsed.method else "this step"
+    dot = "" if parsed.method in ("all_of", "first_of") else "."
+    step = f"{dot}{parsed.method}(...)" if parsed.method else "this step"
     if from_a_function and parsed.method != "retry_with":
         return Explanation(
             "retry-in-an-attempt",
@@ -80,7 +81,7 @@ def a_program(parsed: Parsed, given: str, from_a_function: bool) -> Explanation:
             "Continue with a program by .bind(...), or make its command, without the retry.",
         )
     span = span_of(given)
-    inside = "" if span is None else f", with {counted(span.start + 1, 'try', 'tries')}"
+    inside = "" if span is None else f", with up to {counted(span.start + 1, 'try', 'tries')}"
     return Explanation(
         "retry-in-a-retry",
         f"{step} performs a command or an attempt, but this is a program, which waits by "

@@ -15,7 +15,7 @@ from ..._words.attributes import STEPS, without
 from ..._words.wrong_arguments import documented, example, mistake, shown_name
 from ..reading.checker_output import Error
 from ..reading.printed import described, split
-from ..reading.sources import Place, Source
+from ..reading.sources import Place, Source, from_ixbackoff
 from ..reading.wordings import parse
 from .explanation import Explanation
 
@@ -125,7 +125,7 @@ def given(node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
 def public(name: str, source: Source) -> Iterator[Any]:
     """Yield the public function of a name that the source imports; of a class, its `__init__`."""
     for node in source.nodes:
-        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("ixbackoff"):
+        if not isinstance(node, ast.ImportFrom) or not from_ixbackoff(node.module):
             continue
         for alias in node.names:
             found: Any = None

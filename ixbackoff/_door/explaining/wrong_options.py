@@ -46,7 +46,9 @@ OF_SECONDS = ("within", "longest", "each")
 for _name in OF_SECONDS[1:]:
     _code, _sentence, _fix = OPTIONS["within"]
     OPTIONS[_name] = _code, _sentence.replace("within", _name), _fix.replace("within", _name)
-SCHEDULES = {"Exponential", "Constant", "Fibonacci", "Listed", "Computed", "Schedule"}
+SCHEDULES = {
+    *("Exponential", "Constant", "Fibonacci", "Listed", "Computed", "Schedule", "NormalJitter"),
+}
 TAKES = {
     "Computed": (
         "not-a-schedule",
@@ -56,7 +58,7 @@ TAKES = {
     "Listed": ("not-a-schedule", "a list of seconds", "Write Listed([1, 2, 4])."),
 }
 SHORTENING = {
-    *("FullJitter", "EqualJitter", "DecorrelatedJitter", "RawNormalJitter", "NormalJitter"),
+    *("FullJitter", "EqualJitter", "DecorrelatedJitter", "RawNormalJitter"),
     *("Jitter", "Every", "Shortening"),
 }
 FITTING = {
@@ -139,11 +141,11 @@ def schedule(parsed: Parsed) -> Explanation | None:
         code, what, fix = TAKES[parsed.method]
         sentence = f"{parsed.method} takes {what}, but this is {described(parsed.got)}."
         return Explanation(code, sentence, fix)
-    if parsed.kind == "argument" and parsed.method in (*SHORTENING, "WholeSeconds"):
+    if parsed.kind == "argument" and parsed.method in ("RawNormalJitter", "WholeSeconds"):
         return Explanation(
             "not-a-schedule",
             f"{parsed.method}(...) does not take {described(parsed.got)}.",
-            "Give it a schedule.",
+            f"Give it a {'schedule' if parsed.method == 'WholeSeconds' else 'NormalJitter'}.",
         )
     return None
 

@@ -52,7 +52,7 @@ class Source:
 
     @cached_property
     def calls(self) -> dict[int, list[tuple[ast.Call, str]]]:
-        """All calls with their names, by each of their lines; `@a.b` is found as `a.b()`."""
+        """All calls and their names by each of their lines; `@a.b` on `f` is found as `a.b(f)`."""
         found: dict[int, list[tuple[ast.Call, str]]] = defaultdict(list)
         decorators = [
             ast.copy_location(ast.Call(one, [ast.copy_location(ast.Name(node.name), one)], []), one)
@@ -121,7 +121,7 @@ class Source:
         """The names imported from ixbackoff, and the classes derived from them."""
         found: set[str] = set()
         for node in self.nodes:
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ixbackoff"):
+            if isinstance(node, ast.ImportFrom) and from_ixbackoff(node.module):
                 found |= {alias.asname or alias.name for alias in node.names}
                 found |= {*public_names} if "*" in found else set()
             elif isinstance(node, ast.Import):
@@ -260,6 +260,11 @@ class Source:
         """Convert an offset in bytes, as in a syntax tree, to a place."""
         begin = self.line(line).encode()[:offset]
         return Place(line, len(begin.decode(errors="replace")) + 1)
+
+
+def from_ixbackoff(module: str | None) -> bool:
+    """Return whether a module is of ixbackoff, and not only called similarly."""
+    return (module or "").partition(".")[0] == "ixbackoff"
 
 
 def lines_of(node: ast.expr | ast.stmt) -> range:

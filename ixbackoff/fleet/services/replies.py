@@ -19,7 +19,7 @@ class Answering(Service):
 
     Most services of this package answer `None`. Here a handler makes the answer at the time of the
     service's answer; if the handler raises an exception, the request fails with that exception. A
-    command without a handler is answered `None`, if that fits the type of its answer.
+    command without a handler keeps the service's answer, if `None` fits the type of its answer.
 
     >>> from ixbackoff import N0, Command, at
     >>> from ixbackoff.fleet import BoundedQueue, simulate

@@ -59,7 +59,8 @@ class LogNormalWork:
 
     def __post_init__(self) -> None:
         above_zero("mean", self.mean)
-        above_zero("sigma", self.sigma)
+        if not 0 < self.sigma < inf:
+            raise ValueError(f"sigma={self.sigma!r}: give a finite number above 0.")
 
     def __call__(self, random: Random) -> float:
         return random.lognormvariate(log(self.mean) - self.sigma**2 / 2, self.sigma)
