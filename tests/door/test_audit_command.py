@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import gc
 import json
 import os
 import re
@@ -14,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff._door import audit_command
+from ixbackoff._door.audit import code_base, stacks
 from ixbackoff._door.audit.layers import LayerTable, matches
-from ixbackoff._door.audit.stacks import walked
+from ixbackoff._door.audit.stacks import Follower, walked
 
 from ..support.audited import audited
 
@@ -318,3 +321,63 @@ def test_no_source_is_too_odd() -> None:
     walk = walked((one, library) for part in parts for one in library.glob(part))
     assert [one.sure for one in walk.all()] == []
     assert [one.path for one in walk.code.modules.values() if not one.readable] == []
+
+
+def mutual(folder: Path, modules: int) -> list[tuple[Path, Path]]:
+    """Write modules that import and call all others; each has a loop."""
+    names = [f"module_{index}" for index in range(modules)]
+    calls = "".join(f"    {name}.layer_0()\n" for name in names)
+    text = f"import {', '.join(names)}\n{loops(2)}\ndef everything():\n{calls}"
+    for name in names:
+        (folder / f"{name}.py").write_text(text)
+    return [(folder / f"{name}.py", folder) for name in names]
+
+
+def test_modules_that_import_each_other_are_parsed_a_few_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[bytes] = []
+    parse = ast.parse
+    monkeypatch.setattr(ast, "parse", lambda source: parsed.append(source) or parse(source))
+    files = mutual(tmp_path, 40)
+    assert walked(files).all() == []
+    assert len(parsed) == 40
+    parsed.clear()
+    monkeypatch.setattr(code_base, "KEPT", 1)
+    monkeypatch.setattr(code_base, "SMALL", 1)
+    assert walked(files).all() == []
+    assert 40 * 2 < len(parsed) < 40 * 30
+
+
+def test_trees_are_not_visited_by_the_garbage_collector(tmp_path: Path) -> None:
+    """It took nearly all of the time: each new tree makes it look at those that are kept."""
+    collected: list[str] = []
+    walk = walked(mutual(tmp_path, 20))
+    callback = lambda phase, _: collected.append(phase)  # noqa: E731
+    gc.callbacks.append(callback)
+    walk.all()
+    gc.callbacks.remove(callback)
+    assert len(collected) < 10
+    assert gc.isenabled()
+
+
+def test_functions_that_call_each_other_with_any_arguments_are_read_in_part(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many = "".join(
+        f"def f_{index}(g, h):\n"
+        + "".join(
+            f"    f_{min(other, 98)}(f_{index}, h)\n" for other in range(index + 1, index + 9)
+        )
+        for index in range(98)
+    )
+    (here / "a.py").write_text(loops(3, 2) + many + "def f_98(g, h):\n    g(h)\n    layer_0()\n")
+    steps: list[int] = []
+    step = Follower.step
+    monkeypatch.setattr(Follower, "step", lambda *given: steps.append(1) or step(*given))
+    monkeypatch.setattr(stacks, "SPARE", 1_000)
+    assert audit_command.main(["."]) == 1
+    printed = capsys.readouterr().out
+    assert "6 tries: 3 x 2" in printed
+    assert "functions that were too large, and are counted in part: " in printed
+    assert len(steps) < 1_000 + 3 * stacks.MOST

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import gc
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-KEPT, SHARE = 500_000, 16  # bytes of source, or this part of it, whose trees are kept at a time
+KEPT, SMALL = 1_000_000, 300_000  # bytes of source whose trees are kept at a time
 
 
 class Imported(NamedTuple):
@@ -17,7 +19,15 @@ class Imported(NamedTuple):
     name: str = ""  # empty for the module itself
 
 
+BINDING = (ast.stmt, ast.withitem, ast.Call, ast.NamedExpr, ast.Lambda)  # or parts of them
 Binding: TypeAlias = "Scope | Imported | ast.AnnAssign | ast.expr"
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """Return the nodes directly below a node, but no contexts; `ast.iter_child_nodes` is slow."""
+    below = [getattr(node, name, None) for name in node._fields if name != "ctx"]
+    parts = [part for one in below for part in (one if isinstance(one, list) else (one,))]
+    return [part for part in parts if isinstance(part, ast.AST)]
 
 
 def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
@@ -29,7 +39,7 @@ def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         if isinstance(node, Definition):
             stack += getattr(node, "decorator_list", [])
         else:
-            stack += [*ast.iter_child_nodes(node)][::-1]
+            stack += children(node)[::-1]
 
 
 def name_of(node: ast.AST) -> str:
@@ -59,18 +69,28 @@ class Scope:
         self.owner: Scope | None = parent if self.is_method else parent and parent.owner
         """The class whose instance `self` is."""
         self.decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-        self.names: dict[str, list[Binding]] = {}
-        self.inner: dict[ast.AST, Scope] = {}
-        self.nodes = [*own(self.body)]
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        return [*own(self.body)]
+
+    @cached_property
+    def inner(self) -> dict[ast.AST, Scope]:
+        definitions = [one for one in self.nodes if isinstance(one, Definition)]
+        return {one: Scope(one, self.module, self) for one in definitions}
+
+    @cached_property
+    def names(self) -> dict[str, list[Binding]]:
+        found: dict[str, list[Binding]] = {}
         for one in self.nodes:
-            for name, binding in self.bindings(one):
-                self.names.setdefault(name, []).append(binding)
+            for name, binding in self.bindings(one) if isinstance(one, BINDING) else ():
+                found.setdefault(name, []).append(binding)
+        return found
 
     def bindings(self, node: ast.AST) -> Iterator[tuple[str, Binding]]:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():
-                self.inner[node] = scope = Scope(node, self.module, self)
-                yield scope.name, scope
+                yield self.inner[node].name, self.inner[node]
             case ast.Import(names=names):
                 for alias in names:
                     path = alias.name if alias.asname else alias.name.partition(".")[0]
@@ -135,9 +155,9 @@ class Scope:
 class Module:
     """A file of the code base; it is parsed again after its tree was dropped."""
 
-    def __init__(self, path: Path, root: Path) -> None:
+    def __init__(self, path: Path, root: Path, parsed: list[Module]) -> None:
         self.path, self.is_package = path, path.stem == "__init__"
-        self.readable = True
+        self.readable, self.parsed, self.size = True, parsed, 0
         parts = [*path.relative_to(root).parent.parts, path.stem]
         if (root / "__init__.py").exists():
             parts = [root.resolve().name, *parts]
@@ -151,8 +171,11 @@ class Module:
 
     @cached_property
     def scope(self) -> Scope:
+        self.parsed.append(self)
         try:
-            return Scope(ast.parse(self.path.read_bytes()), self, None)
+            source = self.path.read_bytes()
+            self.size = len(source)
+            return Scope(ast.parse(source), self, None)
         except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
             self.readable = False
             return Scope(ast.Module([], []), self, None)
@@ -163,7 +186,8 @@ class CodeBase:
 
     def __init__(self, files: Iterable[tuple[Path, Path]], libraries: set[str]) -> None:
         self.libraries = libraries
-        found = [Module(path, root) for path, root in files]
+        self.parsed: list[Module] = []
+        found = [Module(path, root, self.parsed) for path, root in files]
         self.modules = {one.name: one for one in found}
         ends: dict[str, list[Module]] = {}
         for module in found:
@@ -172,21 +196,28 @@ class CodeBase:
         self.ends = {name: same[0] for name, same in ends.items() if len(same) == 1}
 
     def each(self, *known: dict[Any, Any]) -> Iterator[Module]:
-        """Yield all modules; when many have been read, drop their trees, and what is known of them.
+        """Yield all modules; when many have been parsed, drop their trees, and what refers to them.
 
-        The trees need much memory.
+        The trees need 60 times the memory of the source.
         """
-        sizes = [module.path.stat().st_size for module in self.modules.values()]
-        size, limit = 0, max(KEPT, sum(sizes) // SHARE)
-        for module, more in zip(self.modules.values(), sizes, strict=True):
-            yield module
-            size += more
-            if size > limit:
-                size = 0
-                for about in known:
-                    about.clear()
-                for one in self.modules.values():
-                    one.__dict__.pop("scope", None)
+        total = sum(module.path.stat().st_size for module in self.modules.values())
+        read, collects = 0, gc.isenabled()
+        gc.disable()  # it would visit all trees again and again
+        try:
+            for module in self.modules.values():
+                yield module
+                size = sum(one.size for one in self.parsed)
+                if size > max(KEPT, sqrt(total * SMALL), (read - 8 * total) / 4):
+                    read += size
+                    for about in known:
+                        about.clear()
+                    for one in self.parsed:
+                        one.__dict__.pop("scope", None)
+                    self.parsed.clear()
+                    gc.collect()
+        finally:
+            if collects:
+                gc.enable()
 
     def find(self, name: str) -> Module | None:
         """Return a module by its name, or by the end of its name, if only one has that."""

@@ -18,7 +18,21 @@ COPIES = ("with_options", "replace", "copy", "options")  # methods that return a
 SAME = ("int", "float", "max", "min", "uniform", "tuple", "list", "partial")  # return an argument
 DEFAULTS = ("Field", "field", "getenv", "get")  # return their default if given, else an argument
 IMPORTS = ("importlib.import_module", "builtins.__import__")
-Env: TypeAlias = "tuple[tuple[str, Values], ...]"
+
+
+class Env(tuple[tuple[Any, "Values"], ...]):
+    """Names, or keys, with their values.
+
+    Values are in values: to hash or compare them again and again would take minutes. Equal ones are
+    one object (`Reader.env`), so that their identity is enough.
+    """
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+
+
+EMPTY = Env()
 
 
 class Const(NamedTuple):
@@ -26,8 +40,7 @@ class Const(NamedTuple):
 
 
 class Items(NamedTuple):
-    items: tuple[Values, ...]
-    keys: tuple[object, ...]
+    inside: Env
 
 
 class External(NamedTuple):
@@ -37,14 +50,14 @@ class External(NamedTuple):
     """
 
     path: str
-    given: Env = ()
+    given: Env = EMPTY
 
 
 class Closure(NamedTuple):
     """A function, with the values of the parameters around it."""
 
     scope: Scope
-    env: Env = ()
+    env: Env = EMPTY
     owner: Made | None = None
 
 
@@ -52,7 +65,7 @@ class Made(NamedTuple):
     """A class, or an instance of it."""
 
     scope: Scope
-    env: Env = ()
+    env: Env = EMPTY
     instance: bool = True
 
 
@@ -84,7 +97,7 @@ class Context(NamedTuple):
     """Where an expression stands, and the values of the parameters there."""
 
     scope: Scope
-    env: Env = ()
+    env: Env = EMPTY
     owner: Made | None = None
 
     @property
@@ -112,6 +125,7 @@ class Reader:
         self.reaching: set[str] | None = None
         """The functions and classes with a layer below them; `None`: arguments are left out."""
         self.done: dict[object, Values] = {}
+        self.envs: dict[object, Env] = {}
         self.busy: dict[object, int] = {}
         self.incomplete: dict[object, Values] = {}  # cut off by a cycle or a limit: not for `done`
         self.cut, self.left = inf, 0
@@ -137,6 +151,10 @@ class Reader:
             self.incomplete.clear()
         return found
 
+    def env(self, named: dict[Any, Values]) -> Env:
+        pairs = (*named.items(),)
+        return self.envs.setdefault(pairs, Env(pairs)) if pairs else EMPTY
+
     def values(self, node: ast.expr | None, at: Context) -> Values:
         return self.solved((node, at), lambda: self.read(node, at))[:MOST] if node else ()
 
@@ -152,20 +170,19 @@ class Reader:
                 found = [value for one in nodes for value in self.values(one, at)]
                 return [one for one in found if one != NOTHING] or found
             case ast.Tuple(elts=nodes) | ast.List(elts=nodes) | ast.Set(elts=nodes):
-                items = tuple(self.values(one, at) for one in nodes[:LONGEST])
-                return (Items(items, (*range(len(items)),)),)
+                items = {key: self.values(one, at) for key, one in enumerate(nodes[:LONGEST])}
+                return (Items(self.env(items)),)
             case ast.Dict(keys=keys, values=nodes):
                 names = [key and getattr(key, "value", "?") for key in keys]
                 pairs = self.pairs(zip(names[:LONGEST], nodes, strict=False), at)
-                return (Items((*pairs.values(),), (*pairs,)),)
+                return (Items(self.env(pairs)),)
             case ast.Lambda() if node in at.scope.inner:
                 return (Closure(at.scope.inner[node], at.env, at.owner),)
             case ast.BinOp(left=left, op=op, right=right):
                 return combined(op, self.values(left, at), self.values(right, at))
             case ast.Subscript(value=of, slice=ast.Constant(value=key)):
                 known = [one for one in self.values(of, at) if isinstance(one, Items)]
-                both = [pair for one in known for pair in zip(one.keys, one.items, strict=False)]
-                found = [value for one, values in both if one == key for value in values]
+                found = [value for one in known for value in dict(one.inside).get(key, ())]
                 return [one for one in found if isinstance(one, Const | External)]
             case ast.Name(id=name):
                 return self.named(name, at)
@@ -225,11 +242,13 @@ class Reader:
 
     def mounted(self, values: Values, adapters: list[Binding], at: Context) -> Values:
         """Return sessions with the adapters that they have been given."""
-        given = (("mount", self.bound(adapters, at)),) if adapters else ()
-        known = [
-            one._replace(given=one.given + given) for one in values if isinstance(one, External)
-        ]
-        return (*known,) if given and self.reaching is not None else values
+        if not adapters or self.reaching is None:
+            return values
+        mount = self.bound(adapters, at)
+        known = [one for one in values if isinstance(one, External)]
+        return tuple(
+            one._replace(given=self.env({**dict(one.given), "mount": mount})) for one in known
+        )
 
     def imported(self, one: Imported) -> Values:
         module = self.code.find(one.base)
@@ -278,12 +297,12 @@ class Reader:
             scope = one.scope
             found: list[Value] = [*dict(owner.env).get(name, ())] if name in scope.names else []
             for method, value in scope.fields.get(name, [])[:MOST]:
-                env = self.initial(method, owner) if method.name == "__init__" else ()
+                env = self.initial(method, owner) if method.name == "__init__" else EMPTY
                 here = Context(method, env, owner)
                 mounted = [one for _, one in scope.fields.get(f"{name}.mount", [])]
                 found += self.mounted(self.bound([value], here), mounted, here)
             if not found and name in scope.names:
-                for known in self.bound(scope.names[name], Context(scope, (), owner)):
+                for known in self.bound(scope.names[name], Context(scope, EMPTY, owner)):
                     found += self.bound_method(known, owner)
             if found:
                 return tuple(found)
@@ -298,14 +317,14 @@ class Reader:
             for one in first[0].nodes if first else ():
                 if isinstance(one, ast.Call) and name_of(one) == "__init__":
                     at = Context(first[0], owner.env, owner)
-                    return self.entered(Closure(method, (), owner), one, at).env
+                    return self.entered(Closure(method, EMPTY, owner), one, at).env
         return owner.env
 
     def bound_method(self, value: Value, owner: Made) -> Values:
         if not isinstance(value, Closure) or not value.scope.is_method:
             return (value,)
         if value.scope.decorated("property", "cached_property"):
-            return self.returned(Context(value.scope, (), owner))
+            return self.returned(Context(value.scope, EMPTY, owner))
         return (value if value.scope.decorated("staticmethod") else value._replace(owner=owner),)
 
     def result(self, node: ast.Call, at: Context) -> Iterator[Value]:
@@ -346,10 +365,10 @@ class Reader:
             return given.get("default") or given.get(f"{name}:1") or given.get(name, ())
         if name == "len" and path == "builtins":
             found = [one for one in given.get(name, ()) if isinstance(one, Items)]
-            return tuple(Const(len(one.items)) for one in found)
+            return tuple(Const(len(one.inside)) for one in found)
         known = {**dict(function.given), **given} if self.reaching is not None else {}
         copy = name in COPIES and path.endswith("()")
-        return (External(path if copy else f"{function.path}()", (*known.items(),)),)
+        return (External(path if copy else f"{function.path}()", self.env(known)),)
 
     def keywords(self, node: ast.Call, at: Context) -> dict[str, Values]:
         """Return the keyword arguments of a call."""
@@ -362,7 +381,7 @@ class Reader:
         for name, node in named:
             values = self.values(node, at) or (UNKNOWN,)
             if name is None and isinstance(values[0], Items):
-                found |= zip(values[0].keys, values[0].items, strict=False)
+                found |= dict(values[0].inside)
             else:
                 found["**" if name is None else name] = values
         return found
@@ -422,20 +441,20 @@ class Reader:
     def kept(self, named: dict[str, Values]) -> Env:
         """Return the arguments that can make a difference to the layers below a function."""
         if self.reaching is None:
-            return ()
+            return EMPTY
         found = {
             name: named[name] if name[0] == "=" else (*filter(self.matters, named[name]),)
             for name in sorted(named)
         }
-        return tuple((name, values) for name, values in found.items() if values)
+        return self.env({name: values for name, values in found.items() if values})
 
     def matters(self, value: Value) -> bool:
         """Return whether a value can have a layer below it, or can be a count or an exception."""
         match value:
             case Const():
                 return value != NOTHING and number([value]) is not None
-            case Items(items=items):
-                return any(map(self.matters, sum(items, ())))
+            case Items(inside=inside):
+                return any(self.matters(one) for _, values in inside for one in values)
             case External(path=path):
                 library = path.partition(".")[0] in self.code.libraries
                 return library or (path.startswith("builtins.") and path[9].isupper())

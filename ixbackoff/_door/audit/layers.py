@@ -61,8 +61,8 @@ def dig(given: Env, path: str) -> Values | None:
             found.append(one)
         elif isinstance(one, External):
             found += dig(one.given, rest) or ()
-        elif isinstance(one, Items) and rest in one.keys:
-            found += one.items[one.keys.index(rest)]
+        elif isinstance(one, Items):
+            found += dict(one.inside).get(rest, ())
     return (*found,) or None
 
 
@@ -147,7 +147,7 @@ class LayerTable:
         """Yield the names of classes of exceptions."""
         for one in values:
             if isinstance(one, Items):
-                yield from (name for inside in one.items for name in self.names(inside))
+                yield from (name for _, values in one.inside for name in self.names(values))
             elif isinstance(one, Made):
                 yield one.scope.key
             elif isinstance(one, External) and one != UNKNOWN and not one.path.endswith("()"):

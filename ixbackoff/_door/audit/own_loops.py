@@ -164,7 +164,7 @@ class Loops:
         for one in values:
             if isinstance(one, Made):
                 self.table.know(self.reader.ancestors(one.scope))
-            for inside in one.items if isinstance(one, Items) else ():
+            for _, inside in one.inside if isinstance(one, Items) else ():
                 self.know(inside)
         return [*self.table.names(values)]
 
@@ -230,7 +230,7 @@ class Loops:
             return None
         of = node.args[0] if isinstance(node, ast.Call) and node.args else node
         found = [one for one in self.reader.values(of, at) if isinstance(one, Items)]
-        return len(found[0].items) if found else None
+        return len(found[0].inside) if found else None
 
 
 def stepped(node: ast.AST) -> tuple[str, int, ast.operator] | None:

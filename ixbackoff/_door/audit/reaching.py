@@ -19,7 +19,7 @@ class Reaching:
         self.calls = self.resolved = 0
         self.callers: dict[str, set[str]] = defaultdict(set)
         self.found: set[str] = set()
-        for module in reader.code.each(reader.done):
+        for module in reader.code.each(reader.done, reader.envs):
             for scope in module.scope.everything():
                 around = Context(scope).around
                 of = [self.reader.values(one, around) for one in scope.decorators]
@@ -27,9 +27,10 @@ class Reaching:
                 for one in scope.inner.values():
                     self.callers[one.key].add(scope.key)
                 owner = None if scope.owner is None else Made(scope.owner)
-                self.read(Context(scope, (), owner))
+                self.read(Context(scope, owner=owner))
         reader.done.clear()
         todo = [*self.found]
+        self.near = self.found.union(*(self.callers[one] for one in todo))  # a call from a layer
         while todo:
             new = self.callers[todo.pop()] - self.found
             self.found |= new
@@ -62,7 +63,7 @@ class Reaching:
     def mention(self, key: str, values: Iterable[Value]) -> None:
         for one in values:
             if isinstance(one, Items):
-                self.mention(key, sum(one.items, ()))
+                self.mention(key, [value for _, values in one.inside for value in values])
             elif isinstance(one, Closure | Made):
                 self.callers[one.scope.key].add(key)
             elif (
