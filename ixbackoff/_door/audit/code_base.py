@@ -19,7 +19,7 @@ class Imported(NamedTuple):
     name: str = ""  # empty for the module itself
 
 
-BINDING = (ast.stmt, ast.withitem, ast.Call, ast.NamedExpr, ast.Lambda)  # or parts of them
+BINDING = (ast.stmt, ast.withitem, ast.Call, ast.NamedExpr, ast.Lambda)  # what may bind a name
 Binding: TypeAlias = "Scope | Imported | ast.AnnAssign | ast.expr"
 
 

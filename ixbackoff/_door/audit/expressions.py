@@ -21,15 +21,12 @@ IMPORTS = ("importlib.import_module", "builtins.__import__")
 
 
 class Env(tuple[tuple[Any, "Values"], ...]):
-    """Names, or keys, with their values.
+    """Names, or keys, with their values; `Reader.env` makes equal ones only once.
 
-    Values are in values: to hash or compare them again and again would take minutes. Equal ones are
-    one object (`Reader.env`), so that their identity is enough.
+    So they are compared by identity: to compare all values inside of values is slow.
     """
 
-    __slots__ = ()
-    __hash__ = object.__hash__
-    __eq__ = object.__eq__
+    __hash__, __eq__ = object.__hash__, object.__eq__
 
 
 EMPTY = Env()
@@ -78,12 +75,9 @@ class Ready(NamedTuple):
 Value: TypeAlias = Const | Items | External | Closure | Made | Ready
 Values: TypeAlias = tuple[Value, ...]
 UNKNOWN, NOTHING = External("?"), Const(None)
-OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-}
-COMPARED: dict[type, Callable[[Any, Any], bool]] = {
+Operators: TypeAlias = dict[type, Callable[[Any, Any], Any]]
+OPERATORS: Operators = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+COMPARED: Operators = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Is: operator.is_,
@@ -152,7 +146,7 @@ class Reader:
         return found
 
     def env(self, named: dict[Any, Values]) -> Env:
-        pairs = (*named.items(),)
+        pairs = tuple(named.items())
         return self.envs.setdefault(pairs, Env(pairs)) if pairs else EMPTY
 
     def values(self, node: ast.expr | None, at: Context) -> Values:
@@ -244,11 +238,9 @@ class Reader:
         """Return sessions with the adapters that they have been given."""
         if not adapters or self.reaching is None:
             return values
-        mount = self.bound(adapters, at)
-        known = [one for one in values if isinstance(one, External)]
-        return tuple(
-            one._replace(given=self.env({**dict(one.given), "mount": mount})) for one in known
-        )
+        mount = {"mount": self.bound(adapters, at)}
+        known = [(one, dict(one.given)) for one in values if isinstance(one, External)]
+        return tuple(one._replace(given=self.env(given | mount)) for one, given in known)
 
     def imported(self, one: Imported) -> Values:
         module = self.code.find(one.base)
@@ -296,10 +288,10 @@ class Reader:
                 continue
             scope = one.scope
             found: list[Value] = [*dict(owner.env).get(name, ())] if name in scope.names else []
+            mounted = [one for _, one in scope.fields.get(f"{name}.mount", [])]
             for method, value in scope.fields.get(name, [])[:MOST]:
                 env = self.initial(method, owner) if method.name == "__init__" else EMPTY
                 here = Context(method, env, owner)
-                mounted = [one for _, one in scope.fields.get(f"{name}.mount", [])]
                 found += self.mounted(self.bound([value], here), mounted, here)
             if not found and name in scope.names:
                 for known in self.bound(scope.names[name], Context(scope, EMPTY, owner)):
@@ -311,7 +303,8 @@ class Reader:
     def initial(self, method: Scope, owner: Made) -> Env:
         """Return the arguments of an `__init__`: the owner's, or those that a subclass gives it."""
         for kind in self.ancestors(owner.scope):
-            first = [one for one in scopes_of(kind) if one.name == "__init__"]
+            inner = kind.scope.inner.values() if isinstance(kind, Made) else ()
+            first = [one for one in inner if one.name == "__init__"]
             if first == [method]:
                 break
             for one in first[0].nodes if first else ():
@@ -341,14 +334,8 @@ class Reader:
     def made(self, function: External, node: ast.Call, at: Context) -> Values:
         """Return the result of a function of another library."""
         if function.path in IMPORTS and node.args:
-            named = self.values(node.args[0], at)
-            return (
-                *(
-                    External(one.value)
-                    for one in named
-                    if isinstance(one, Const) and str(one.value) == one.value
-                ),
-            )
+            named = [one.value for one in self.values(node.args[0], at) if isinstance(one, Const)]
+            return tuple(External(one) for one in named if isinstance(one, str))
         path, _, name = function.path.rpartition(".")
         name = name.strip("()")
         root = path.partition(".")[0]
@@ -442,11 +429,9 @@ class Reader:
         """Return the arguments that can make a difference to the layers below a function."""
         if self.reaching is None:
             return EMPTY
-        found = {
-            name: named[name] if name[0] == "=" else (*filter(self.matters, named[name]),)
-            for name in sorted(named)
-        }
-        return self.env({name: values for name, values in found.items() if values})
+        known = {name: filter(self.matters, named[name]) for name in named if name[0] != "="}
+        found = named | {name: tuple(values) for name, values in known.items()}
+        return self.env({name: found[name] for name in sorted(found) if found[name]})
 
     def matters(self, value: Value) -> bool:
         """Return whether a value can have a layer below it, or can be a count or an exception."""
@@ -458,9 +443,7 @@ class Reader:
             case External(path=path):
                 library = path.partition(".")[0] in self.code.libraries
                 return library or (path.startswith("builtins.") and path[9].isupper())
-            case Made(scope=scope, env=(), instance=False) if scope.key not in (
-                self.reaching or ()
-            ):
+            case Made(scope=scope, env=(), instance=False) if not self.entering(value):
                 return any(isinstance(one, External) for one in self.ancestors(scope))
             case Made() | Closure():
                 return self.entering(value)
@@ -476,10 +459,6 @@ class Reader:
             or (owner is not None and self.entering(owner))
             or any(not isinstance(one, Const) for one in values)
         )
-
-
-def scopes_of(kind: Value) -> list[Scope]:
-    return [*kind.scope.inner.values()] if isinstance(kind, Made) else []
 
 
 def fits(function: Closure, node: ast.Call, named: Iterable[str]) -> bool:

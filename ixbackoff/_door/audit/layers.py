@@ -19,8 +19,6 @@ EVERYTHING = ("builtins.Exception", "builtins.BaseException")
 OURS = "ixbackoff"
 ANY, SAME = "?", "same"  # an unknown exception; the one that was caught
 RUNG = re.compile(r"ixbackoff\.(?:N(\d+)|FOREVER)$")
-
-
 Caught: TypeAlias = tuple[str, bool | None]
 
 

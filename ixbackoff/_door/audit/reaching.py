@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from .code_base import name_of
 from .expressions import Closure, Context, External, Items, Made, Reader, Value
-from .own_loops import Loop, Loops
+from .own_loops import Loop, Loops, named
 
 
 class Reaching:
@@ -42,12 +42,10 @@ class Reaching:
                 self.found.add(at.scope.key)
             if isinstance(node, ast.If):
                 for one in ast.walk(node.test):
-                    compared = isinstance(one, ast.Compare) or name_of(one) == "startswith"
-                    parts = [*ast.walk(one)] if compared else []
-                    self.reader.deciding |= {of.id for of in parts if isinstance(of, ast.Name)}
+                    if isinstance(one, ast.Compare) or name_of(one) == "startswith":
+                        self.reader.deciding |= named(one)
                 flag = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
-                if isinstance(flag, ast.Name):
-                    self.reader.deciding.add(flag.id)
+                self.reader.deciding |= named(flag) if isinstance(flag, ast.Name) else set()
             given: list[ast.expr] = []
             if isinstance(node, ast.Call):
                 called = self.reader.values(node.func, at)

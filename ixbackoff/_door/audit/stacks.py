@@ -155,9 +155,7 @@ class Follower:
             nested = layer.library == OURS and any(one.once for one in (layer, *stack.layers[:1]))
             bare = tuple(one for one in stack.layers if one.library != OURS)
             one = stack._replace(layers=bare) if nested else stack
-            verdicts = {
-                failure: self.table.retried(layer.catches, failure) for failure in one.gives
-            }
+            verdicts = {name: self.table.retried(layer.catches, name) for name in one.gives}
             if layer.catches == ():  # it looks at results
                 verdicts = dict.fromkeys(one.gives, False) or {ANY: None}
             if layer.library == OURS and one.layers and one.layers[0].library == OURS:
