@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-KEPT, SMALL = 1_000_000, 300_000  # bytes of source whose trees are kept at a time
+KEPT, SCALE = 1_000_000, 200_000  # bytes of source: see `CodeBase.each`
 
 
 class Imported(NamedTuple):
@@ -24,7 +24,7 @@ Binding: TypeAlias = "Scope | Imported | ast.AnnAssign | ast.expr"
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """Return the nodes directly below a node, but no contexts; `ast.iter_child_nodes` is slow."""
+    """Return the nodes directly below a node, without contexts; `ast.iter_child_nodes` is slow."""
     below = [getattr(node, name, None) for name in node._fields if name != "ctx"]
     parts = [part for one in below for part in (one if isinstance(one, list) else (one,))]
     return [part for part in parts if isinstance(part, ast.AST)]
@@ -198,7 +198,8 @@ class CodeBase:
     def each(self, *known: dict[Any, Any]) -> Iterator[Module]:
         """Yield all modules; when many have been parsed, drop their trees, and what refers to them.
 
-        The trees need 60 times the memory of the source.
+        A tree needs some 50 times the memory of its source. The trees of `KEPT` bytes are kept, of more
+        in a large code base, and of still more when each module has been parsed eight times.
         """
         total = sum(module.path.stat().st_size for module in self.modules.values())
         read, collects = 0, gc.isenabled()
@@ -207,7 +208,7 @@ class CodeBase:
             for module in self.modules.values():
                 yield module
                 size = sum(one.size for one in self.parsed)
-                if size > max(KEPT, sqrt(total * SMALL), (read - 8 * total) / 4):
+                if size > max(KEPT, sqrt(total * SCALE), (read - 8 * total) / 4):
                     read += size
                     for about in known:
                         about.clear()

@@ -21,9 +21,9 @@ IMPORTS = ("importlib.import_module", "builtins.__import__")
 
 
 class Env(tuple[tuple[Any, "Values"], ...]):
-    """Names, or keys, with their values; `Reader.env` makes equal ones only once.
+    """Names, or keys, with their values. `Reader.env` makes only one of those that are equal.
 
-    So they are compared by identity: to compare all values inside of values is slow.
+    So they are compared by identity: to compare all the values in values is slow.
     """
 
     __hash__, __eq__ = object.__hash__, object.__eq__

@@ -30,7 +30,8 @@ class Reaching:
                 self.read(Context(scope, owner=owner))
         reader.done.clear()
         todo = [*self.found]
-        self.near = self.found.union(*(self.callers[one] for one in todo))  # a call from a layer
+        self.near = self.found.union(*(self.callers[one] for one in todo))
+        """The functions with a layer in them, and their callers."""
         while todo:
             new = self.callers[todo.pop()] - self.found
             self.found |= new
