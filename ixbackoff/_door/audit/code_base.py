@@ -198,7 +198,7 @@ class CodeBase:
     def each(self, *known: dict[Any, Any]) -> Iterator[Module]:
         """Yield all modules; when many have been parsed, drop their trees, and what refers to them.
 
-        A tree needs some 50 times the memory of its source. The trees of `KEPT` bytes are kept, of more
+        A tree needs some 50 times the memory of its source. Those of `KEPT` bytes are kept, of more
         in a large code base, and of still more when each module has been parsed eight times.
         """
         total = sum(module.path.stat().st_size for module in self.modules.values())

@@ -209,6 +209,8 @@ class Follower:
 
     def step(self, node: Step, at: Context) -> tuple[Stack, ...]:
         self.left -= 1
+        if self.left < 0 and len(self.active) > 1:
+            return ()
         match node:
             case ast.For() | ast.AsyncFor() | ast.While():
                 return self.loop(node, at)
