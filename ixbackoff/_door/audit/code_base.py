@@ -6,12 +6,11 @@ import ast
 import gc
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-KEPT, SCALE = 1_000_000, 200_000  # bytes of source: see `CodeBase.each`
+KEPT, SHARE = 500_000, 16  # bytes of source, or this part of it, after which trees are dropped
 
 
 class Imported(NamedTuple):
@@ -25,8 +24,10 @@ Binding: TypeAlias = "Scope | Imported | ast.AnnAssign | ast.expr"
 
 def children(node: ast.AST) -> list[ast.AST]:
     """Return the nodes directly below a node, without contexts; `ast.iter_child_nodes` is slow."""
-    below = [getattr(node, name, None) for name in node._fields if name != "ctx"]
-    parts = [part for one in below for part in (one if isinstance(one, list) else (one,))]
+    below: list[Any] = [getattr(node, name, None) for name in node._fields if name != "ctx"]
+    parts: list[Any] = []
+    for one in below:
+        parts += one if type(one) is list else [one]
     return [part for part in parts if isinstance(part, ast.AST)]
 
 
@@ -155,9 +156,9 @@ class Scope:
 class Module:
     """A file of the code base; it is parsed again after its tree was dropped."""
 
-    def __init__(self, path: Path, root: Path, parsed: list[Module]) -> None:
+    def __init__(self, path: Path, root: Path) -> None:
         self.path, self.is_package = path, path.stem == "__init__"
-        self.readable, self.parsed, self.size = True, parsed, 0
+        self.readable = True
         parts = [*path.relative_to(root).parent.parts, path.stem]
         if (root / "__init__.py").exists():
             parts = [root.resolve().name, *parts]
@@ -171,11 +172,8 @@ class Module:
 
     @cached_property
     def scope(self) -> Scope:
-        self.parsed.append(self)
         try:
-            source = self.path.read_bytes()
-            self.size = len(source)
-            return Scope(ast.parse(source), self, None)
+            return Scope(ast.parse(self.path.read_bytes()), self, None)
         except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
             self.readable = False
             return Scope(ast.Module([], []), self, None)
@@ -186,8 +184,7 @@ class CodeBase:
 
     def __init__(self, files: Iterable[tuple[Path, Path]], libraries: set[str]) -> None:
         self.libraries = libraries
-        self.parsed: list[Module] = []
-        found = [Module(path, root, self.parsed) for path, root in files]
+        found = [Module(path, root) for path, root in files]
         self.modules = {one.name: one for one in found}
         ends: dict[str, list[Module]] = {}
         for module in found:
@@ -196,25 +193,24 @@ class CodeBase:
         self.ends = {name: same[0] for name, same in ends.items() if len(same) == 1}
 
     def each(self, *known: dict[Any, Any]) -> Iterator[Module]:
-        """Yield all modules; when many have been parsed, drop their trees, and what refers to them.
+        """Yield all modules; after each share of them, drop all trees, and what refers to them.
 
-        A tree needs some 50 times the memory of its source. Those of `KEPT` bytes are kept, of more
-        in a large code base, and of still more when each module has been parsed eight times.
+        Trees need 50 times the memory of their source. The garbage collector would visit all of them
+        again and again while others are parsed, so it rests.
         """
-        total = sum(module.path.stat().st_size for module in self.modules.values())
-        read, collects = 0, gc.isenabled()
-        gc.disable()  # it would visit all trees again and again
+        sizes = [module.path.stat().st_size for module in self.modules.values()]
+        size, limit, collects = 0, max(KEPT, sum(sizes) // SHARE), gc.isenabled()
+        gc.disable()
         try:
-            for module in self.modules.values():
+            for module, more in zip(self.modules.values(), sizes, strict=True):
                 yield module
-                size = sum(one.size for one in self.parsed)
-                if size > max(KEPT, sqrt(total * SCALE), (read - 8 * total) / 4):
-                    read += size
+                size += more
+                if size > limit:
+                    size = 0
                     for about in known:
                         about.clear()
-                    for one in self.parsed:
+                    for one in self.modules.values():
                         one.__dict__.pop("scope", None)
-                    self.parsed.clear()
                     gc.collect()
         finally:
             if collects:

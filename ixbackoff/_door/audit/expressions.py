@@ -20,16 +20,21 @@ DEFAULTS = ("Field", "field", "getenv", "get")  # return their default if given,
 IMPORTS = ("importlib.import_module", "builtins.__import__")
 
 
-class Env(tuple[tuple[Any, "Values"], ...]):
-    """Names, or keys, with their values. `Reader.env` makes only one of those that are equal.
+class Env:
+    """Values by their names, or by keys. `Reader.env` makes equal ones only once.
 
     So they are compared by identity: to compare all the values in values is slow.
     """
 
-    __hash__, __eq__ = object.__hash__, object.__eq__
+    def __init__(self, named: dict[Any, Values]) -> None:
+        self.named = named
+
+    @property
+    def values(self) -> Values:
+        return tuple(value for values in self.named.values() for value in values)
 
 
-EMPTY = Env()
+EMPTY: Env = Env({})
 
 
 class Const(NamedTuple):
@@ -75,9 +80,12 @@ class Ready(NamedTuple):
 Value: TypeAlias = Const | Items | External | Closure | Made | Ready
 Values: TypeAlias = tuple[Value, ...]
 UNKNOWN, NOTHING = External("?"), Const(None)
-Operators: TypeAlias = dict[type, Callable[[Any, Any], Any]]
-OPERATORS: Operators = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
-COMPARED: Operators = {
+OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+COMPARED: dict[type, Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Is: operator.is_,
@@ -146,8 +154,7 @@ class Reader:
         return found
 
     def env(self, named: dict[Any, Values]) -> Env:
-        pairs = tuple(named.items())
-        return self.envs.setdefault(pairs, Env(pairs)) if pairs else EMPTY
+        return self.envs.setdefault((*named.items(),), Env(named)) if named else EMPTY
 
     def values(self, node: ast.expr | None, at: Context) -> Values:
         return self.solved((node, at), lambda: self.read(node, at))[:MOST] if node else ()
@@ -176,7 +183,7 @@ class Reader:
                 return combined(op, self.values(left, at), self.values(right, at))
             case ast.Subscript(value=of, slice=ast.Constant(value=key)):
                 known = [one for one in self.values(of, at) if isinstance(one, Items)]
-                found = [value for one in known for value in dict(one.inside).get(key, ())]
+                found = [value for one in known for value in one.inside.named.get(key, ())]
                 return [one for one in found if isinstance(one, Const | External)]
             case ast.Name(id=name):
                 return self.named(name, at)
@@ -188,7 +195,7 @@ class Reader:
                 return ()
 
     def named(self, name: str, at: Context) -> Values:
-        if found := dict(at.env).get(name):
+        if found := at.env.named.get(name):
             return found
         if name in ("self", "cls") and at.owner is not None:
             return (at.owner,)
@@ -239,7 +246,7 @@ class Reader:
         if not adapters or self.reaching is None:
             return values
         mount = {"mount": self.bound(adapters, at)}
-        known = [(one, dict(one.given)) for one in values if isinstance(one, External)]
+        known = [(one, one.given.named) for one in values if isinstance(one, External)]
         return tuple(one._replace(given=self.env(given | mount)) for one, given in known)
 
     def imported(self, one: Imported) -> Values:
@@ -287,7 +294,7 @@ class Reader:
             if not isinstance(one, Made):
                 continue
             scope = one.scope
-            found: list[Value] = [*dict(owner.env).get(name, ())] if name in scope.names else []
+            found: list[Value] = [*owner.env.named.get(name, ())] if name in scope.names else []
             mounted = [one for _, one in scope.fields.get(f"{name}.mount", [])]
             for method, value in scope.fields.get(name, [])[:MOST]:
                 env = self.initial(method, owner) if method.name == "__init__" else EMPTY
@@ -352,8 +359,8 @@ class Reader:
             return given.get("default") or given.get(f"{name}:1") or given.get(name, ())
         if name == "len" and path == "builtins":
             found = [one for one in given.get(name, ()) if isinstance(one, Items)]
-            return tuple(Const(len(one.inside)) for one in found)
-        known = {**dict(function.given), **given} if self.reaching is not None else {}
+            return tuple(Const(len(one.inside.named)) for one in found)
+        known = {**function.given.named, **given} if self.reaching is not None else {}
         copy = name in COPIES and path.endswith("()")
         return (External(path if copy else f"{function.path}()", self.env(known)),)
 
@@ -368,7 +375,7 @@ class Reader:
         for name, node in named:
             values = self.values(node, at) or (UNKNOWN,)
             if name is None and isinstance(values[0], Items):
-                found |= dict(values[0].inside)
+                found |= values[0].inside.named
             else:
                 found["**" if name is None else name] = values
         return found
@@ -377,7 +384,11 @@ class Reader:
         """Return the context in a function that is called, with the values of its parameters."""
         scope = function.scope
         names = [one.arg for one, _ in scope.parameters]
-        env = {name: values for name, values in function.env if name.lstrip("=") not in names}
+        env = {
+            name: values
+            for name, values in function.env.named.items()
+            if name.lstrip("=") not in names
+        }
         if node is not None and self.reaching is not None:
             given = self.keywords(node, at)
             bound = scope.is_method and function.owner is not None
@@ -397,7 +408,7 @@ class Reader:
         plain = isinstance(node, ast.Constant) or first_name(node)[:1].isupper()
         known = self.values(node, at) if plain else ()
         if isinstance(node, ast.Name) and node.id not in at.scope.names:
-            known = dict(at.env).get(f"={node.id}", known)
+            known = at.env.named.get(f"={node.id}", known)
         [found] = (one.value for one in known if isinstance(one, Const) and len(known) == 1)
         return found
 
@@ -439,11 +450,13 @@ class Reader:
             case Const():
                 return value != NOTHING and number([value]) is not None
             case Items(inside=inside):
-                return any(self.matters(one) for _, values in inside for one in values)
+                return any(map(self.matters, inside.values))
             case External(path=path):
                 library = path.partition(".")[0] in self.code.libraries
                 return library or (path.startswith("builtins.") and path[9].isupper())
-            case Made(scope=scope, env=(), instance=False) if not self.entering(value):
+            case Made(scope=scope, env=env, instance=False) if env is EMPTY and not self.entering(
+                value
+            ):
                 return any(isinstance(one, External) for one in self.ancestors(scope))
             case Made() | Closure():
                 return self.entering(value)
@@ -453,11 +466,10 @@ class Reader:
     def entering(self, function: Closure | Made) -> bool:
         """Return whether a layer may be below a function or class, by itself or its arguments."""
         owner = function.owner if isinstance(function, Closure) else None
-        values = [value for _, found in function.env for value in found]
         return (
             function.scope.key in (self.reaching or ())
             or (owner is not None and self.entering(owner))
-            or any(not isinstance(one, Const) for one in values)
+            or any(not isinstance(one, Const) for one in function.env.values)
         )
 
 

@@ -48,7 +48,7 @@ def dig(given: Env, path: str) -> Values | None:
     Return `None` if there is no such argument.
     """
     first, _, rest = path.partition(".")
-    values = dict(given).get(first)
+    values = given.named.get(first)
     if values is None or not rest:
         return values
     found: list[Value] = []
@@ -60,7 +60,7 @@ def dig(given: Env, path: str) -> Values | None:
         elif isinstance(one, External):
             found += dig(one.given, rest) or ()
         elif isinstance(one, Items):
-            found += dict(one.inside).get(rest, ())
+            found += one.inside.named.get(rest, ())
     return (*found,) or None
 
 
@@ -117,7 +117,7 @@ class LayerTable:
 
     def layer(self, row: dict[str, Any], given: Env, file: Path, line: int) -> Layer:
         """Return the layer of a call that has these arguments."""
-        named, library, tries = dict(given), row["library"], row.get("tries")
+        named, library, tries = given.named, row["library"], row.get("tries")
 
         def found(key: str) -> list[Values]:
             all_ = (dig(given, path) for path in row.get(key, ()))
@@ -145,7 +145,7 @@ class LayerTable:
         """Yield the names of classes of exceptions."""
         for one in values:
             if isinstance(one, Items):
-                yield from (name for _, values in one.inside for name in self.names(values))
+                yield from self.names(one.inside.values)
             elif isinstance(one, Made):
                 yield one.scope.key
             elif isinstance(one, External) and one != UNKNOWN and not one.path.endswith("()"):

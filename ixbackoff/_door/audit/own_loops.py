@@ -161,8 +161,8 @@ class Loops:
         for one in values:
             if isinstance(one, Made):
                 self.table.know(self.reader.ancestors(one.scope))
-            for _, inside in one.inside if isinstance(one, Items) else ():
-                self.know(inside)
+            elif isinstance(one, Items):
+                self.know(one.inside.values)
         return [*self.table.names(values)]
 
     def given_up(self, node: Loop, at: Context, handlers: list[ast.ExceptHandler]) -> Iterator[str]:
@@ -227,7 +227,7 @@ class Loops:
             return None
         of = node.args[0] if isinstance(node, ast.Call) and node.args else node
         found = [one for one in self.reader.values(of, at) if isinstance(one, Items)]
-        return len(found[0].inside) if found else None
+        return len(found[0].inside.named) if found else None
 
 
 def stepped(node: ast.AST) -> tuple[str, int, ast.operator] | None:

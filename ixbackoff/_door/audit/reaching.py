@@ -62,7 +62,7 @@ class Reaching:
     def mention(self, key: str, values: Iterable[Value]) -> None:
         for one in values:
             if isinstance(one, Items):
-                self.mention(key, [value for _, values in one.inside for value in values])
+                self.mention(key, one.inside.values)
             elif isinstance(one, Closure | Made):
                 self.callers[one.scope.key].add(key)
             elif (

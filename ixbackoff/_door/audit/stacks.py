@@ -98,7 +98,7 @@ class Follower:
         if not self.reader.entering(here):
             return ()
         again = sum(one.scope is scope for one in self.active)
-        given = any(isinstance(one, Closure | Ready) for _, values in at.env for one in values)
+        given = any(isinstance(one, Closure | Ready) for one in at.env.values)
         if here in self.active or again > 2 * given or self.left <= 0 or len(self.active) > DEEPEST:
             return ()
         found = self.done.get(at)
@@ -122,7 +122,7 @@ class Follower:
             if isinstance(one, Closure) and one.scope.parameters:
                 parameters = [parameter.arg for parameter, _ in one.scope.parameters]
                 first = parameters[one.owner is not None and one.scope.is_method]
-                env = self.reader.env({**dict(one.env), first: (Ready(stacks),)})
+                env = self.reader.env({**one.env.named, first: (Ready(stacks),)})
                 wrappers = self.reader.returned(Context(one.scope, env, one.owner))
                 found = self.inside(one for one in wrappers if isinstance(one, Closure))
                 if found:
@@ -134,8 +134,7 @@ class Follower:
         row = self.table.find(one.path.removesuffix("()"), wraps=True)
         if row is None:
             return None
-        for _, values in one.given:
-            self.loops.know(values)
+        self.loops.know(one.given.values)
         return self.table.layer(row, one.given, at.scope.module.path, line)._replace(name=name)
 
     def again(self, layer: Layer, stacks: Iterable[Stack]) -> tuple[Stack, ...]:
@@ -305,15 +304,15 @@ class Follower:
             found = self.inside(sum(arguments, ()))
             if layer is None:
                 return found
-            commands = self.inside(value for _, values in one.given for value in values)
+            commands = self.inside(one.given.values)
             return self.again(layer, (*map(undecorated, found), *commands))
         row = self.table.find(one.path, wraps=False)
         if row is None:
             return ()
         given = self.reader.keywords(node, at)
-        if not row.get("call") and "**" not in dict(one.given):
+        if not row.get("call") and "**" not in one.given.named:
             given.pop("**", None)  # it is about the request, and not about the client
-        both = self.reader.env({**dict(one.given), **given})
+        both = self.reader.env({**one.given.named, **given})
         layer = self.table.layer(row, both, file, node.lineno)._replace(name=one.path)
         if layer.tries == 1:
             return (Stack((), one.path, layer.gives),)
@@ -329,7 +328,7 @@ class Follower:
             elif isinstance(one, Closure):
                 found += self.into(one, Context(one.scope, one.env, one.owner))
             elif isinstance(one, External) and one.path == "ixbackoff.call()":
-                found += self.inside(value for _, values in one.given for value in values)
+                found += self.inside(one.given.values)
         return tuple(found)
 
 
