@@ -195,8 +195,8 @@ class CodeBase:
     def each(self, *known: dict[Any, Any]) -> Iterator[Module]:
         """Yield all modules; after each share of them, drop all trees, and what refers to them.
 
-        Trees need 50 times the memory of their source. The garbage collector would visit all of them
-        again and again while others are parsed, so it rests.
+        Trees need 50 times the memory of their source. The garbage collector would visit all those
+        that are kept whenever another is made, so it is off meanwhile.
         """
         sizes = [module.path.stat().st_size for module in self.modules.values()]
         size, limit, collects = 0, max(KEPT, sum(sizes) // SHARE), gc.isenabled()

@@ -7,6 +7,7 @@ import builtins
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
@@ -20,21 +21,21 @@ DEFAULTS = ("Field", "field", "getenv", "get")  # return their default if given,
 IMPORTS = ("importlib.import_module", "builtins.__import__")
 
 
+@dataclass(eq=False)
 class Env:
     """Values by their names, or by keys. `Reader.env` makes equal ones only once.
 
     So they are compared by identity: to compare all the values in values is slow.
     """
 
-    def __init__(self, named: dict[Any, Values]) -> None:
-        self.named = named
+    named: dict[Any, Values]
 
     @property
     def values(self) -> Values:
         return tuple(value for values in self.named.values() for value in values)
 
 
-EMPTY: Env = Env({})
+EMPTY = Env({})
 
 
 class Const(NamedTuple):
@@ -454,9 +455,7 @@ class Reader:
             case External(path=path):
                 library = path.partition(".")[0] in self.code.libraries
                 return library or (path.startswith("builtins.") and path[9].isupper())
-            case Made(scope=scope, env=env, instance=False) if env is EMPTY and not self.entering(
-                value
-            ):
+            case Made(scope=scope, instance=False) if not self.entering(value):
                 return any(isinstance(one, External) for one in self.ancestors(scope))
             case Made() | Closure():
                 return self.entering(value)

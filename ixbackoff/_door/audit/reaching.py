@@ -65,8 +65,6 @@ class Reaching:
                 self.mention(key, one.inside.values)
             elif isinstance(one, Closure | Made):
                 self.callers[one.scope.key].add(key)
-            elif (
-                isinstance(one, External)
-                and one.path.partition(".")[0] in self.reader.code.libraries
-            ):
-                self.found.add(key)
+            elif isinstance(one, External):
+                library = one.path.partition(".")[0] in self.reader.code.libraries
+                self.found |= {key} if library else set()
