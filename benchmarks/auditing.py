@@ -1,6 +1,6 @@
 """CPU time and memory of `ixbackoff audit` on the standard library and on site-packages.
 
-`python -m benchmarks.auditing [FOLDER ...]`; without a folder it takes about 40 minutes.
+`python -m benchmarks.auditing [FOLDER ...]`; without a folder it takes about 20 minutes.
 """
 
 from __future__ import annotations
