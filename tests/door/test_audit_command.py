@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import gc
 import json
 import os
 import re
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff._door import audit_command
+from ixbackoff._door.audit import code_base, stacks
 from ixbackoff._door.audit.layers import LayerTable, matches
-from ixbackoff._door.audit.stacks import walked
+from ixbackoff._door.audit.stacks import Follower, walked
 
 from ..support.audited import audited
 
@@ -318,3 +322,78 @@ def test_no_source_is_too_odd() -> None:
     walk = walked((one, library) for part in parts for one in library.glob(part))
     assert [one.sure for one in walk.all()] == []
     assert [one.path for one in walk.code.modules.values() if not one.readable] == []
+
+
+def mutual(folder: Path, modules: int) -> list[tuple[Path, Path]]:
+    """Write modules that import and call all others; each has a loop."""
+    names = [f"module_{index}" for index in range(modules)]
+    calls = "".join(f"    {name}.layer_0()\n" for name in names)
+    text = f"import {', '.join(names)}\n{loops(2)}\ndef everything():\n{calls}"
+    for name in names:
+        (folder / f"{name}.py").write_text(text)
+    return [(folder / f"{name}.py", folder) for name in names]
+
+
+def test_modules_that_import_each_other_are_parsed_a_few_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[object] = []
+    parse: Any = ast.parse
+
+    def counted(*given: object, **named: object) -> Any:
+        parsed.append(given)
+        return parse(*given, **named)
+
+    monkeypatch.setattr(ast, "parse", counted)
+    files = mutual(tmp_path, 40)
+    assert walked(files).all() == []
+    assert len(parsed) == 40
+    parsed.clear()
+    monkeypatch.setattr(code_base, "KEPT", 1)
+    assert walked(files).all() == []
+    times = len(parsed) / 40
+    assert 2 < times < 2 * (code_base.SHARE + 2)
+
+
+def test_trees_are_not_visited_by_the_garbage_collector(tmp_path: Path) -> None:
+    """It took nearly all of the time: each new tree makes it look at those that are kept."""
+    collected: list[str] = []
+    walk = walked(mutual(tmp_path, 20))
+
+    def callback(phase: str, _: dict[str, int]) -> None:
+        collected.append(phase)
+
+    gc.callbacks.append(callback)
+    walk.all()
+    gc.callbacks.remove(callback)
+    assert len(collected) < 10
+    assert gc.isenabled()
+
+
+def test_functions_that_call_each_other_with_any_arguments_are_read_in_part(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many = "".join(
+        f"def f_{index}(g, h):\n"
+        + "".join(
+            f"    f_{min(other, 398)}(f_{index}, h)\n" for other in range(index + 1, index + 9)
+        )
+        for index in range(398)
+    )
+    (here / "a.py").write_text(
+        many + "def f_398(g, h):\n    g(h)\n    layer_0()\n" + loops(3, 2, 2, 2)
+    )
+    calls: list[object] = []
+    call = Follower.call
+
+    def counted(*given: Any) -> tuple[Any, ...]:
+        calls.append(given)
+        return call(*given)
+
+    monkeypatch.setattr(Follower, "call", counted)
+    monkeypatch.setattr(stacks, "SPARE", 1_000)
+    assert audit_command.main(["."]) == 1
+    printed = capsys.readouterr().out
+    assert "24 tries: 3 x 2 x 2 x 2" in printed
+    assert "functions followed in part, as too many calls are below them: " in printed
+    assert len(calls) < 1_000 + 400 * stacks.EACH + stacks.MOST

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import gc
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-KEPT, SHARE = 500_000, 16  # bytes of source, or this part of it, whose trees are kept at a time
+KEPT, SHARE = 500_000, 16  # bytes of source, or this part of it, after which trees are dropped
 
 
 class Imported(NamedTuple):
@@ -17,7 +18,17 @@ class Imported(NamedTuple):
     name: str = ""  # empty for the module itself
 
 
+BINDING = (ast.stmt, ast.withitem, ast.Call, ast.NamedExpr, ast.Lambda)  # what may bind a name
 Binding: TypeAlias = "Scope | Imported | ast.AnnAssign | ast.expr"
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """Return the nodes directly below a node, without contexts; `ast.iter_child_nodes` is slow."""
+    below: list[Any] = [getattr(node, name, None) for name in node._fields if name != "ctx"]
+    parts: list[Any] = []
+    for one in below:
+        parts += one if type(one) is list else [one]
+    return [part for part in parts if isinstance(part, ast.AST)]
 
 
 def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
@@ -29,7 +40,7 @@ def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         if isinstance(node, Definition):
             stack += getattr(node, "decorator_list", [])
         else:
-            stack += [*ast.iter_child_nodes(node)][::-1]
+            stack += children(node)[::-1]
 
 
 def name_of(node: ast.AST) -> str:
@@ -59,18 +70,28 @@ class Scope:
         self.owner: Scope | None = parent if self.is_method else parent and parent.owner
         """The class whose instance `self` is."""
         self.decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-        self.names: dict[str, list[Binding]] = {}
-        self.inner: dict[ast.AST, Scope] = {}
-        self.nodes = [*own(self.body)]
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        return [*own(self.body)]
+
+    @cached_property
+    def inner(self) -> dict[ast.AST, Scope]:
+        definitions = [one for one in self.nodes if isinstance(one, Definition)]
+        return {one: Scope(one, self.module, self) for one in definitions}
+
+    @cached_property
+    def names(self) -> dict[str, list[Binding]]:
+        found: dict[str, list[Binding]] = {}
         for one in self.nodes:
-            for name, binding in self.bindings(one):
-                self.names.setdefault(name, []).append(binding)
+            for name, binding in self.bindings(one) if isinstance(one, BINDING) else ():
+                found.setdefault(name, []).append(binding)
+        return found
 
     def bindings(self, node: ast.AST) -> Iterator[tuple[str, Binding]]:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():
-                self.inner[node] = scope = Scope(node, self.module, self)
-                yield scope.name, scope
+                yield self.inner[node].name, self.inner[node]
             case ast.Import(names=names):
                 for alias in names:
                     path = alias.name if alias.asname else alias.name.partition(".")[0]
@@ -172,21 +193,28 @@ class CodeBase:
         self.ends = {name: same[0] for name, same in ends.items() if len(same) == 1}
 
     def each(self, *known: dict[Any, Any]) -> Iterator[Module]:
-        """Yield all modules; when many have been read, drop their trees, and what is known of them.
+        """Yield all modules; after each share of them, drop all trees, and what refers to them.
 
-        The trees need much memory.
+        Trees need 50 times the memory of their source. The garbage collector would visit all those
+        that are kept whenever another is made, so it is off meanwhile.
         """
         sizes = [module.path.stat().st_size for module in self.modules.values()]
-        size, limit = 0, max(KEPT, sum(sizes) // SHARE)
-        for module, more in zip(self.modules.values(), sizes, strict=True):
-            yield module
-            size += more
-            if size > limit:
-                size = 0
-                for about in known:
-                    about.clear()
-                for one in self.modules.values():
-                    one.__dict__.pop("scope", None)
+        size, limit, collects = 0, max(KEPT, sum(sizes) // SHARE), gc.isenabled()
+        gc.disable()
+        try:
+            for module, more in zip(self.modules.values(), sizes, strict=True):
+                yield module
+                size += more
+                if size > limit:
+                    size = 0
+                    for about in known:
+                        about.clear()
+                    for one in self.modules.values():
+                        one.__dict__.pop("scope", None)
+                    gc.collect()
+        finally:
+            if collects:
+                gc.enable()
 
     def find(self, name: str) -> Module | None:
         """Return a module by its name, or by the end of its name, if only one has that."""

@@ -7,6 +7,7 @@ import builtins
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,7 +19,23 @@ COPIES = ("with_options", "replace", "copy", "options")  # methods that return a
 SAME = ("int", "float", "max", "min", "uniform", "tuple", "list", "partial")  # return an argument
 DEFAULTS = ("Field", "field", "getenv", "get")  # return their default if given, else an argument
 IMPORTS = ("importlib.import_module", "builtins.__import__")
-Env: TypeAlias = "tuple[tuple[str, Values], ...]"
+
+
+@dataclass(eq=False)
+class Env:
+    """Values by their names, or by keys. `Reader.env` makes equal ones only once.
+
+    So they are compared by identity: to compare all the values in values is slow.
+    """
+
+    named: dict[Any, Values]
+
+    @property
+    def values(self) -> Values:
+        return tuple(value for values in self.named.values() for value in values)
+
+
+EMPTY = Env({})
 
 
 class Const(NamedTuple):
@@ -26,8 +43,7 @@ class Const(NamedTuple):
 
 
 class Items(NamedTuple):
-    items: tuple[Values, ...]
-    keys: tuple[object, ...]
+    inside: Env
 
 
 class External(NamedTuple):
@@ -37,14 +53,14 @@ class External(NamedTuple):
     """
 
     path: str
-    given: Env = ()
+    given: Env = EMPTY
 
 
 class Closure(NamedTuple):
     """A function, with the values of the parameters around it."""
 
     scope: Scope
-    env: Env = ()
+    env: Env = EMPTY
     owner: Made | None = None
 
 
@@ -52,7 +68,7 @@ class Made(NamedTuple):
     """A class, or an instance of it."""
 
     scope: Scope
-    env: Env = ()
+    env: Env = EMPTY
     instance: bool = True
 
 
@@ -84,7 +100,7 @@ class Context(NamedTuple):
     """Where an expression stands, and the values of the parameters there."""
 
     scope: Scope
-    env: Env = ()
+    env: Env = EMPTY
     owner: Made | None = None
 
     @property
@@ -112,6 +128,7 @@ class Reader:
         self.reaching: set[str] | None = None
         """The functions and classes with a layer below them; `None`: arguments are left out."""
         self.done: dict[object, Values] = {}
+        self.envs: dict[object, Env] = {}
         self.busy: dict[object, int] = {}
         self.incomplete: dict[object, Values] = {}  # cut off by a cycle or a limit: not for `done`
         self.cut, self.left = inf, 0
@@ -137,6 +154,9 @@ class Reader:
             self.incomplete.clear()
         return found
 
+    def env(self, named: dict[Any, Values]) -> Env:
+        return self.envs.setdefault((*named.items(),), Env(named)) if named else EMPTY
+
     def values(self, node: ast.expr | None, at: Context) -> Values:
         return self.solved((node, at), lambda: self.read(node, at))[:MOST] if node else ()
 
@@ -152,20 +172,19 @@ class Reader:
                 found = [value for one in nodes for value in self.values(one, at)]
                 return [one for one in found if one != NOTHING] or found
             case ast.Tuple(elts=nodes) | ast.List(elts=nodes) | ast.Set(elts=nodes):
-                items = tuple(self.values(one, at) for one in nodes[:LONGEST])
-                return (Items(items, (*range(len(items)),)),)
+                items = {key: self.values(one, at) for key, one in enumerate(nodes[:LONGEST])}
+                return (Items(self.env(items)),)
             case ast.Dict(keys=keys, values=nodes):
                 names = [key and getattr(key, "value", "?") for key in keys]
                 pairs = self.pairs(zip(names[:LONGEST], nodes, strict=False), at)
-                return (Items((*pairs.values(),), (*pairs,)),)
+                return (Items(self.env(pairs)),)
             case ast.Lambda() if node in at.scope.inner:
                 return (Closure(at.scope.inner[node], at.env, at.owner),)
             case ast.BinOp(left=left, op=op, right=right):
                 return combined(op, self.values(left, at), self.values(right, at))
             case ast.Subscript(value=of, slice=ast.Constant(value=key)):
                 known = [one for one in self.values(of, at) if isinstance(one, Items)]
-                both = [pair for one in known for pair in zip(one.keys, one.items, strict=False)]
-                found = [value for one, values in both if one == key for value in values]
+                found = [value for one in known for value in one.inside.named.get(key, ())]
                 return [one for one in found if isinstance(one, Const | External)]
             case ast.Name(id=name):
                 return self.named(name, at)
@@ -177,7 +196,7 @@ class Reader:
                 return ()
 
     def named(self, name: str, at: Context) -> Values:
-        if found := dict(at.env).get(name):
+        if found := at.env.named.get(name):
             return found
         if name in ("self", "cls") and at.owner is not None:
             return (at.owner,)
@@ -225,11 +244,11 @@ class Reader:
 
     def mounted(self, values: Values, adapters: list[Binding], at: Context) -> Values:
         """Return sessions with the adapters that they have been given."""
-        given = (("mount", self.bound(adapters, at)),) if adapters else ()
-        known = [
-            one._replace(given=one.given + given) for one in values if isinstance(one, External)
-        ]
-        return (*known,) if given and self.reaching is not None else values
+        if not adapters or self.reaching is None:
+            return values
+        mount = {"mount": self.bound(adapters, at)}
+        known = [(one, one.given.named) for one in values if isinstance(one, External)]
+        return tuple(one._replace(given=self.env(given | mount)) for one, given in known)
 
     def imported(self, one: Imported) -> Values:
         module = self.code.find(one.base)
@@ -276,14 +295,14 @@ class Reader:
             if not isinstance(one, Made):
                 continue
             scope = one.scope
-            found: list[Value] = [*dict(owner.env).get(name, ())] if name in scope.names else []
+            found: list[Value] = [*owner.env.named.get(name, ())] if name in scope.names else []
+            mounted = [one for _, one in scope.fields.get(f"{name}.mount", [])]
             for method, value in scope.fields.get(name, [])[:MOST]:
-                env = self.initial(method, owner) if method.name == "__init__" else ()
+                env = self.initial(method, owner) if method.name == "__init__" else EMPTY
                 here = Context(method, env, owner)
-                mounted = [one for _, one in scope.fields.get(f"{name}.mount", [])]
                 found += self.mounted(self.bound([value], here), mounted, here)
             if not found and name in scope.names:
-                for known in self.bound(scope.names[name], Context(scope, (), owner)):
+                for known in self.bound(scope.names[name], Context(scope, EMPTY, owner)):
                     found += self.bound_method(known, owner)
             if found:
                 return tuple(found)
@@ -292,20 +311,21 @@ class Reader:
     def initial(self, method: Scope, owner: Made) -> Env:
         """Return the arguments of an `__init__`: the owner's, or those that a subclass gives it."""
         for kind in self.ancestors(owner.scope):
-            first = [one for one in scopes_of(kind) if one.name == "__init__"]
+            inner = kind.scope.inner.values() if isinstance(kind, Made) else ()
+            first = [one for one in inner if one.name == "__init__"]
             if first == [method]:
                 break
             for one in first[0].nodes if first else ():
                 if isinstance(one, ast.Call) and name_of(one) == "__init__":
                     at = Context(first[0], owner.env, owner)
-                    return self.entered(Closure(method, (), owner), one, at).env
+                    return self.entered(Closure(method, EMPTY, owner), one, at).env
         return owner.env
 
     def bound_method(self, value: Value, owner: Made) -> Values:
         if not isinstance(value, Closure) or not value.scope.is_method:
             return (value,)
         if value.scope.decorated("property", "cached_property"):
-            return self.returned(Context(value.scope, (), owner))
+            return self.returned(Context(value.scope, EMPTY, owner))
         return (value if value.scope.decorated("staticmethod") else value._replace(owner=owner),)
 
     def result(self, node: ast.Call, at: Context) -> Iterator[Value]:
@@ -322,14 +342,8 @@ class Reader:
     def made(self, function: External, node: ast.Call, at: Context) -> Values:
         """Return the result of a function of another library."""
         if function.path in IMPORTS and node.args:
-            named = self.values(node.args[0], at)
-            return (
-                *(
-                    External(one.value)
-                    for one in named
-                    if isinstance(one, Const) and str(one.value) == one.value
-                ),
-            )
+            named = [one.value for one in self.values(node.args[0], at) if isinstance(one, Const)]
+            return tuple(External(one) for one in named if isinstance(one, str))
         path, _, name = function.path.rpartition(".")
         name = name.strip("()")
         root = path.partition(".")[0]
@@ -346,10 +360,10 @@ class Reader:
             return given.get("default") or given.get(f"{name}:1") or given.get(name, ())
         if name == "len" and path == "builtins":
             found = [one for one in given.get(name, ()) if isinstance(one, Items)]
-            return tuple(Const(len(one.items)) for one in found)
-        known = {**dict(function.given), **given} if self.reaching is not None else {}
+            return tuple(Const(len(one.inside.named)) for one in found)
+        known = {**function.given.named, **given} if self.reaching is not None else {}
         copy = name in COPIES and path.endswith("()")
-        return (External(path if copy else f"{function.path}()", (*known.items(),)),)
+        return (External(path if copy else f"{function.path}()", self.env(known)),)
 
     def keywords(self, node: ast.Call, at: Context) -> dict[str, Values]:
         """Return the keyword arguments of a call."""
@@ -362,7 +376,7 @@ class Reader:
         for name, node in named:
             values = self.values(node, at) or (UNKNOWN,)
             if name is None and isinstance(values[0], Items):
-                found |= zip(values[0].keys, values[0].items, strict=False)
+                found |= values[0].inside.named
             else:
                 found["**" if name is None else name] = values
         return found
@@ -371,7 +385,11 @@ class Reader:
         """Return the context in a function that is called, with the values of its parameters."""
         scope = function.scope
         names = [one.arg for one, _ in scope.parameters]
-        env = {name: values for name, values in function.env if name.lstrip("=") not in names}
+        env = {
+            name: values
+            for name, values in function.env.named.items()
+            if name.lstrip("=") not in names
+        }
         if node is not None and self.reaching is not None:
             given = self.keywords(node, at)
             bound = scope.is_method and function.owner is not None
@@ -391,7 +409,7 @@ class Reader:
         plain = isinstance(node, ast.Constant) or first_name(node)[:1].isupper()
         known = self.values(node, at) if plain else ()
         if isinstance(node, ast.Name) and node.id not in at.scope.names:
-            known = dict(at.env).get(f"={node.id}", known)
+            known = at.env.named.get(f"={node.id}", known)
         [found] = (one.value for one in known if isinstance(one, Const) and len(known) == 1)
         return found
 
@@ -422,26 +440,22 @@ class Reader:
     def kept(self, named: dict[str, Values]) -> Env:
         """Return the arguments that can make a difference to the layers below a function."""
         if self.reaching is None:
-            return ()
-        found = {
-            name: named[name] if name[0] == "=" else (*filter(self.matters, named[name]),)
-            for name in sorted(named)
-        }
-        return tuple((name, values) for name, values in found.items() if values)
+            return EMPTY
+        known = {name: filter(self.matters, named[name]) for name in named if name[0] != "="}
+        found = named | {name: tuple(values) for name, values in known.items()}
+        return self.env({name: found[name] for name in sorted(found) if found[name]})
 
     def matters(self, value: Value) -> bool:
         """Return whether a value can have a layer below it, or can be a count or an exception."""
         match value:
             case Const():
                 return value != NOTHING and number([value]) is not None
-            case Items(items=items):
-                return any(map(self.matters, sum(items, ())))
+            case Items(inside=inside):
+                return any(map(self.matters, inside.values))
             case External(path=path):
                 library = path.partition(".")[0] in self.code.libraries
                 return library or (path.startswith("builtins.") and path[9].isupper())
-            case Made(scope=scope, env=(), instance=False) if scope.key not in (
-                self.reaching or ()
-            ):
+            case Made(scope=scope, instance=False) if not self.entering(value):
                 return any(isinstance(one, External) for one in self.ancestors(scope))
             case Made() | Closure():
                 return self.entering(value)
@@ -451,16 +465,11 @@ class Reader:
     def entering(self, function: Closure | Made) -> bool:
         """Return whether a layer may be below a function or class, by itself or its arguments."""
         owner = function.owner if isinstance(function, Closure) else None
-        values = [value for _, found in function.env for value in found]
         return (
             function.scope.key in (self.reaching or ())
             or (owner is not None and self.entering(owner))
-            or any(not isinstance(one, Const) for one in values)
+            or any(not isinstance(one, Const) for one in function.env.values)
         )
-
-
-def scopes_of(kind: Value) -> list[Scope]:
-    return [*kind.scope.inner.values()] if isinstance(kind, Made) else []
 
 
 def fits(function: Closure, node: ast.Call, named: Iterable[str]) -> bool:

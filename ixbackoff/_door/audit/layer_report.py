@@ -43,7 +43,7 @@ def text(
         f"calls resolved: {resolved}%; what is not resolved is not counted."
     )
     if walk.too_large:
-        yield f"functions that were too large, and are counted in part: {walk.too_large}."
+        yield f"functions followed in part, as too many calls are below them: {walk.too_large}."
     entries: dict[object, list[Stack]] = {}  # stacks that differ in the last call only are one
     for stack in stacks:
         entries.setdefault((stack.places[:-1], stack.layers[-1].label), []).append(stack)

@@ -19,8 +19,6 @@ EVERYTHING = ("builtins.Exception", "builtins.BaseException")
 OURS = "ixbackoff"
 ANY, SAME = "?", "same"  # an unknown exception; the one that was caught
 RUNG = re.compile(r"ixbackoff\.(?:N(\d+)|FOREVER)$")
-
-
 Caught: TypeAlias = tuple[str, bool | None]
 
 
@@ -45,12 +43,9 @@ class Layer(NamedTuple):
 
 
 def dig(given: Env, path: str) -> Values | None:
-    """Return the values of an argument of an argument, such as `stop.stop_after_attempt`.
-
-    Return `None` if there is no such argument.
-    """
+    """Return the values of an argument of one, such as `stop.stop_after_attempt`, if there are."""
     first, _, rest = path.partition(".")
-    values = dict(given).get(first)
+    values = given.named.get(first)
     if values is None or not rest:
         return values
     found: list[Value] = []
@@ -61,8 +56,8 @@ def dig(given: Env, path: str) -> Values | None:
             found.append(one)
         elif isinstance(one, External):
             found += dig(one.given, rest) or ()
-        elif isinstance(one, Items) and rest in one.keys:
-            found += one.items[one.keys.index(rest)]
+        elif isinstance(one, Items):
+            found += one.inside.named.get(rest, ())
     return (*found,) or None
 
 
@@ -119,7 +114,7 @@ class LayerTable:
 
     def layer(self, row: dict[str, Any], given: Env, file: Path, line: int) -> Layer:
         """Return the layer of a call that has these arguments."""
-        named, library, tries = dict(given), row["library"], row.get("tries")
+        named, library, tries = given.named, row["library"], row.get("tries")
 
         def found(key: str) -> list[Values]:
             all_ = (dig(given, path) for path in row.get(key, ()))
@@ -147,7 +142,7 @@ class LayerTable:
         """Yield the names of classes of exceptions."""
         for one in values:
             if isinstance(one, Items):
-                yield from (name for inside in one.items for name in self.names(inside))
+                yield from self.names(one.inside.values)
             elif isinstance(one, Made):
                 yield one.scope.key
             elif isinstance(one, External) and one != UNKNOWN and not one.path.endswith("()"):

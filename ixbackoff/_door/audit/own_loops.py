@@ -38,9 +38,13 @@ def exits(body: Iterable[ast.stmt]) -> bool:
     )
 
 
+def continues(body: Iterable[ast.stmt]) -> bool:
+    return any(isinstance(one, ast.Continue) for one in level(body))
+
+
 def goes_on(body: Iterable[ast.stmt]) -> bool:
     """Return whether a block can end with another round of its loop."""
-    return not exits(body) or any(isinstance(one, ast.Continue) for one in level(body))
+    return not exits(body) or continues(body)
 
 
 def may_leave(body: Iterable[ast.stmt]) -> bool:
@@ -51,22 +55,13 @@ def may_leave(body: Iterable[ast.stmt]) -> bool:
 def guards(body: Iterable[ast.AST]) -> list[ast.If]:
     """Return the conditions that leave the loop, or begin another round of it."""
     found = [one for one in body if isinstance(one, ast.If)]
-    inside = [(one, [*level([*one.body, *one.orelse])]) for one in found]
-    return [
-        one
-        for one, both in inside
-        if exits(one.body) or exits(one.orelse) or any(isinstance(x, ast.Continue) for x in both)
-    ]
+    blocks = [(one, (one.body, one.orelse)) for one in found]
+    return [one for one, both in blocks if any(exits(x) or continues(x) for x in both)]
 
 
 def stays(block: list[ast.stmt], rest: list[ast.stmt]) -> bool:
     """Return whether a block, and the rest behind it, can end with another round of the loop."""
-    again = any(isinstance(one, ast.Continue) for one in level(block))
-    return again or (not exits(block) and goes_on(rest))
-
-
-def raises(body: Iterable[ast.stmt]) -> bool:
-    return any(isinstance(one, ast.Raise) for one in own(body))
+    return continues(block) or (not exits(block) and goes_on(rest))
 
 
 def named(node: ast.AST) -> set[str]:
@@ -86,8 +81,9 @@ class Loops:
         each = isinstance(node, ast.For)
         head = ast.unparse(node.target if isinstance(node, ast.For | ast.AsyncFor) else node.test)
         tests = set[str]() if each else {*re.findall(r"\w+", head)}
-        found = [one for one in level(node.body) if isinstance(one, ast.Try)]
-        left = [(one, leaves(one, node, tests)) for one in found if is_retried(one)]
+        blocks = [one for one in level(node.body) if isinstance(one, ast.Try)]
+        found = [one for one in blocks if any(goes_on(handler.body) for handler in one.handlers)]
+        left = [(one, leaves(one, node, tests)) for one in found]
         tries = [one for one, sure in left if sure is not False]
         calls = [one for one in own(node.body) if isinstance(one, ast.Call)]
         sleeps = [one for one in calls if SLEEPS.search(ast.unparse(one.func))]
@@ -134,7 +130,8 @@ class Loops:
                 about |= {name for to in one.targets for name in named(to)}
         tests = [one for one in guards(level(handler.body)) if named(one.test) & about]
         told = [one for one in own(handler.body) if named(one) & about]
-        raising = [one for one in self.helpers(told, at) if raises(one.scope.body)]
+        helpers = [node for one in self.helpers(told, at) for node in one.scope.nodes]
+        raising = any(isinstance(one, ast.Raise) for one in helpers)
         if not tests and not raising:
             return [(name, True) for name in names]
         if len(tests) == 1 and tests[0] in handler.body and not raising:
@@ -164,8 +161,8 @@ class Loops:
         for one in values:
             if isinstance(one, Made):
                 self.table.know(self.reader.ancestors(one.scope))
-            for inside in one.items if isinstance(one, Items) else ():
-                self.know(inside)
+            elif isinstance(one, Items):
+                self.know(one.inside.values)
         return [*self.table.names(values)]
 
     def given_up(self, node: Loop, at: Context, handlers: list[ast.ExceptHandler]) -> Iterator[str]:
@@ -230,7 +227,7 @@ class Loops:
             return None
         of = node.args[0] if isinstance(node, ast.Call) and node.args else node
         found = [one for one in self.reader.values(of, at) if isinstance(one, Items)]
-        return len(found[0].items) if found else None
+        return len(found[0].inside.named) if found else None
 
 
 def stepped(node: ast.AST) -> tuple[str, int, ast.operator] | None:
@@ -243,10 +240,6 @@ def stepped(node: ast.AST) -> tuple[str, int, ast.operator] | None:
             return (ast.unparse(target), node.lineno, op) if same else None
         case _:
             return None
-
-
-def is_retried(one: ast.Try) -> bool:
-    return any(goes_on(handler.body) for handler in one.handlers)
 
 
 def leaves(one: ast.Try, loop: Loop, tests: set[str]) -> bool | None:

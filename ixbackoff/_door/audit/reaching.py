@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from .code_base import name_of
 from .expressions import Closure, Context, External, Items, Made, Reader, Value
-from .own_loops import Loop, Loops
+from .own_loops import Loop, Loops, named
 
 
 class Reaching:
@@ -19,7 +19,7 @@ class Reaching:
         self.calls = self.resolved = 0
         self.callers: dict[str, set[str]] = defaultdict(set)
         self.found: set[str] = set()
-        for module in reader.code.each(reader.done):
+        for module in reader.code.each(reader.done, reader.envs):
             for scope in module.scope.everything():
                 around = Context(scope).around
                 of = [self.reader.values(one, around) for one in scope.decorators]
@@ -27,9 +27,11 @@ class Reaching:
                 for one in scope.inner.values():
                     self.callers[one.key].add(scope.key)
                 owner = None if scope.owner is None else Made(scope.owner)
-                self.read(Context(scope, (), owner))
+                self.read(Context(scope, owner=owner))
         reader.done.clear()
         todo = [*self.found]
+        self.near = self.found.union(*(self.callers[one] for one in todo))
+        """The functions with a layer in them, and their callers."""
         while todo:
             new = self.callers[todo.pop()] - self.found
             self.found |= new
@@ -41,12 +43,10 @@ class Reaching:
                 self.found.add(at.scope.key)
             if isinstance(node, ast.If):
                 for one in ast.walk(node.test):
-                    compared = isinstance(one, ast.Compare) or name_of(one) == "startswith"
-                    parts = [*ast.walk(one)] if compared else []
-                    self.reader.deciding |= {of.id for of in parts if isinstance(of, ast.Name)}
+                    if isinstance(one, ast.Compare) or name_of(one) == "startswith":
+                        self.reader.deciding |= named(one)
                 flag = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
-                if isinstance(flag, ast.Name):
-                    self.reader.deciding.add(flag.id)
+                self.reader.deciding |= named(flag) if isinstance(flag, ast.Name) else set()
             given: list[ast.expr] = []
             if isinstance(node, ast.Call):
                 called = self.reader.values(node.func, at)
@@ -62,11 +62,9 @@ class Reaching:
     def mention(self, key: str, values: Iterable[Value]) -> None:
         for one in values:
             if isinstance(one, Items):
-                self.mention(key, sum(one.items, ()))
+                self.mention(key, one.inside.values)
             elif isinstance(one, Closure | Made):
                 self.callers[one.scope.key].add(key)
-            elif (
-                isinstance(one, External)
-                and one.path.partition(".")[0] in self.reader.code.libraries
-            ):
-                self.found.add(key)
+            elif isinstance(one, External):
+                library = one.path.partition(".")[0] in self.reader.code.libraries
+                self.found |= {key} if library else set()

@@ -10,14 +10,15 @@ from math import inf, prod
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from .code_base import CodeBase, Definition
+from .code_base import CodeBase, Definition, children
 from .expressions import Closure, Context, External, Made, Reader, Ready, Value, Values, fits
 from .layers import ANY, EVERYTHING, OURS, SAME, Layer, LayerTable
 from .own_loops import Loop, Loops, exits
 from .reaching import Reaching
 
 PRAGMA = re.compile(r"#\s*ixbackoff: one layer\b")
-DEEPEST, KEPT, MOST = 25, 8, 5_000  # calls in calls; stacks and calls of a function
+DEEPEST, KEPT, MOST = 25, 8, 5_000  # calls in calls; stacks and steps of a function
+SPARE, EACH = 600_000, 10  # steps of all functions together, and how many more each allows
 CALLS = ("", ".call", ".wraps", ".stream", ".run", ".run_async")  # of an object that tries again
 Step: TypeAlias = ast.Call | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.If | ast.Return
 
@@ -64,19 +65,22 @@ class Follower:
     def all(self, chosen: Callable[[Path], bool] = bool) -> list[Stack]:
         """Return stacks of two layers or more that are no part of another: the largest first."""
         found: dict[object, Stack] = {}
-        before = sys.getrecursionlimit()
+        before, spare = sys.getrecursionlimit(), SPARE
         sys.setrecursionlimit(20_000)  # calls in calls, in expressions in expressions
         self.reaching = Reaching(self.reader, self.loops)
         self.reader.reaching = self.reaching.found
-        for module in self.code.each(self.reader.done, self.done, self.inner):
+        for module in self.code.each(self.reader.done, self.reader.envs, self.done, self.inner):
             for one in module.scope.everything() if chosen(module.path) else ():
                 if one.is_class or isinstance(one.node, ast.Lambda):
                     continue
                 owner = Made(one.owner) if one.is_method and one.owner else None
-                self.left = MOST
-                for stack in self.into(Closure(one, (), owner), Context(one, (), owner)):
+                spare += EACH
+                near = one.key in self.reaching.near
+                self.left = given = MOST if near else min(MOST, max(spare, EACH))
+                for stack in self.into(Closure(one, owner=owner), Context(one, owner=owner)):
                     other = found.setdefault(stack.places, stack)
                     found[stack.places] = min(other, stack, key=Stack.rank)
+                spare -= given - self.left
                 self.too_large += self.left <= 0
         sys.setrecursionlimit(before)
         all_ = [(one, {*one.places}) for one in found.values() if len(one.layers) > 1]
@@ -94,20 +98,19 @@ class Follower:
         if not self.reader.entering(here):
             return ()
         again = sum(one.scope is scope for one in self.active)
-        given = any(isinstance(one, Closure | Ready) for _, values in at.env for one in values)
-        if here in self.active or again > 2 * given or self.left <= 0:
+        given = any(isinstance(one, Closure | Ready) for one in at.env.values)
+        if here in self.active or again > 2 * given or self.left <= 0 or len(self.active) > DEEPEST:
             return ()
-        if len(self.active) > DEEPEST:
-            return ()
-        if at not in self.done:
+        found = self.done.get(at)
+        if found is None:
             self.active.append(here)
             found = self.below(scope.body, at)
             for one in reversed(scope.decorators):
                 found = self.decorated(one, found, Context(scope).around, scope.name)
             self.active.pop()
-            self.done[at] = found
-        way = (scope.name,)
-        return tuple(one._replace(way=way + one.way, later=False) for one in self.done[at])
+            if self.left > 0:
+                self.done[at] = found
+        return tuple(one._replace(way=(scope.name, *one.way), later=False) for one in found)
 
     def decorated(
         self, node: ast.expr, stacks: tuple[Stack, ...], at: Context, name: str
@@ -119,7 +122,7 @@ class Follower:
             if isinstance(one, Closure) and one.scope.parameters:
                 parameters = [parameter.arg for parameter, _ in one.scope.parameters]
                 first = parameters[one.owner is not None and one.scope.is_method]
-                env = tuple({**dict(one.env), first: (Ready(stacks),)}.items())
+                env = self.reader.env({**one.env.named, first: (Ready(stacks),)})
                 wrappers = self.reader.returned(Context(one.scope, env, one.owner))
                 found = self.inside(one for one in wrappers if isinstance(one, Closure))
                 if found:
@@ -131,8 +134,7 @@ class Follower:
         row = self.table.find(one.path.removesuffix("()"), wraps=True)
         if row is None:
             return None
-        for _, values in one.given:
-            self.loops.know(values)
+        self.loops.know(one.given.values)
         return self.table.layer(row, one.given, at.scope.module.path, line)._replace(name=name)
 
     def again(self, layer: Layer, stacks: Iterable[Stack]) -> tuple[Stack, ...]:
@@ -152,9 +154,7 @@ class Follower:
             nested = layer.library == OURS and any(one.once for one in (layer, *stack.layers[:1]))
             bare = tuple(one for one in stack.layers if one.library != OURS)
             one = stack._replace(layers=bare) if nested else stack
-            verdicts = {
-                failure: self.table.retried(layer.catches, failure) for failure in one.gives
-            }
+            verdicts = {name: self.table.retried(layer.catches, name) for name in one.gives}
             if layer.catches == ():  # it looks at results
                 verdicts = dict.fromkeys(one.gives, False) or {ANY: None}
             if layer.library == OURS and one.layers and one.layers[0].library == OURS:
@@ -183,7 +183,7 @@ class Follower:
         """Return the calls, loops and blocks below a node, without those in them."""
         if node not in self.inner:
             found = self.inner[node] = []
-            for one in ast.iter_child_nodes(node):
+            for one in children(node):
                 if isinstance(one, Step):
                     found.append(one)
                 elif not isinstance(one, Definition):
@@ -208,6 +208,8 @@ class Follower:
 
     def step(self, node: Step, at: Context) -> tuple[Stack, ...]:
         self.left -= 1
+        if self.left < 0 and len(self.active) > 1:
+            return ()
         match node:
             case ast.For() | ast.AsyncFor() | ast.While():
                 return self.loop(node, at)
@@ -218,8 +220,9 @@ class Follower:
             case ast.If(test=test, body=body, orelse=orelse):
                 holds = self.reader.holds(test, at)
                 chosen = [*(body if holds is not False else ()), *(() if holds else orelse)]
-                parts = [one for one in ast.walk(test) if isinstance(one, ast.Compare)]
-                state = holds is None and any(isinstance(one.left, ast.Attribute) for one in parts)
+                parts = ast.walk(test) if holds is None else ()
+                compared = [one.left for one in parts if isinstance(one, ast.Compare)]
+                state = any(isinstance(one, ast.Attribute) for one in compared)
                 found = self.below([test, *chosen], at)
                 return tuple(one._replace(sure=one.sure and not state) for one in found)
             case ast.Return(value=value):
@@ -229,7 +232,7 @@ class Follower:
                 found = self.below([value] if value else [], at)
                 return tuple(one._replace(later=one.later or later) for one in found)
             case ast.Call():
-                return self.below(ast.iter_child_nodes(node), at) + self.call(node, at)
+                return self.below(children(node), at) + self.call(node, at)
 
     def loop(self, node: Loop, at: Context) -> tuple[Stack, ...]:
         body = [*node.body, *node.orelse]
@@ -301,15 +304,15 @@ class Follower:
             found = self.inside(sum(arguments, ()))
             if layer is None:
                 return found
-            commands = self.inside(value for _, values in one.given for value in values)
+            commands = self.inside(one.given.values)
             return self.again(layer, (*map(undecorated, found), *commands))
         row = self.table.find(one.path, wraps=False)
         if row is None:
             return ()
         given = self.reader.keywords(node, at)
-        if not row.get("call") and "**" not in dict(one.given):
+        if not row.get("call") and "**" not in one.given.named:
             given.pop("**", None)  # it is about the request, and not about the client
-        both = tuple({**dict(one.given), **given}.items())
+        both = self.reader.env({**one.given.named, **given})
         layer = self.table.layer(row, both, file, node.lineno)._replace(name=one.path)
         if layer.tries == 1:
             return (Stack((), one.path, layer.gives),)
@@ -325,7 +328,7 @@ class Follower:
             elif isinstance(one, Closure):
                 found += self.into(one, Context(one.scope, one.env, one.owner))
             elif isinstance(one, External) and one.path == "ixbackoff.call()":
-                found += self.inside(value for _, values in one.given for value in values)
+                found += self.inside(one.given.values)
         return tuple(found)
 
 
