@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ixbackoff._door.check import files_of
+from ixbackoff._door.python_files import python_files
 
 LINES = 200_000
 MOST_SECONDS, MOST_MEGABYTES = 60, 200
@@ -48,7 +48,7 @@ def cost(folder: Path) -> Cost:
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in (0, 1):
         raise RuntimeError(f"audit of {folder} ended with {process.returncode}")
-    lines = sum(one.read_bytes().count(b"\n") for one, _ in files_of([str(folder)]))
+    lines = sum(one.read_bytes().count(b"\n") for one, _ in python_files([str(folder)]))
     seconds = usage.ru_utime + usage.ru_stime
     return Cost(lines, seconds, usage.ru_maxrss / 1024, said.partition("\n")[0])
 
