@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from ._limits.limiters import Limiter
     from ._limits.throttles import Throttle
     from ._meaning.planning import Plan, plan
-    from ._writing.several import First, all_of, first_of
+    from ._writing.several_effects import First, all_of, first_of
 
 __all__ = [
     "AsyncInterpreter",
@@ -177,7 +177,7 @@ _LATER = {
     "_limits.limiters": ("Limiter",),
     "_limits.throttles": ("Throttle",),
     "_meaning.planning": ("Plan", "plan"),
-    "_writing.several": ("First", "all_of", "first_of"),
+    "_writing.several_effects": ("First", "all_of", "first_of"),
 }
 """Modules that few programs need, with their public names; imported at the first use of a name."""
 

@@ -10,7 +10,7 @@ from ..testing.web import Down, Fault, Origin, Reset, Slow, Status, Truncated
 from .commands import Resource
 from .display import Display
 from .keep_all import keep_all, options_of
-from .storage import storage_in
+from .storage_options import storage_in
 from .summary import Summary
 
 KIB = 1024

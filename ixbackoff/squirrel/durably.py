@@ -32,7 +32,7 @@ from .keep_all import Options, line_of, options_of, summary_of
 from .pipeline import Places
 from .resuming import Runs, digest, workflow_for
 from .sqlite import is_in_memory, path_of
-from .storage import Storage, opened_index, storage_of, store_checked
+from .storage_options import Storage, opened_index, storage_of, store_checked
 from .summary import Summary
 
 FILE = "runs.sqlite"

@@ -22,7 +22,7 @@ from .handling import Handlers, answering
 from .inputs import BadLine, name_of, resources_of
 from .jobs import Jobs
 from .pipeline import Kept, Places, Row, squirrel
-from .storage import Storage, opened_index, storage_of, store_checked
+from .storage_options import Storage, opened_index, storage_of, store_checked
 from .summary import COPIED, HIT, Summary, SummaryLine
 
 MOST_ORIGINS = 4096  # the number of budgets that are kept

@@ -29,7 +29,7 @@ def test_what_is_defined_in_here_is_shown_as_public() -> None:
 def test_what_few_programs_need_is_imported_when_it_is_first_used() -> None:
     code = (
         "import sys, ixbackoff\n"
-        "later = {'ixbackoff._meaning.planning', 'ixbackoff._writing.several'}\n"
+        "later = {'ixbackoff._meaning.planning', 'ixbackoff._writing.several_effects'}\n"
         "assert not later & sys.modules.keys()\n"
         "assert {'Plan', 'plan', 'First', 'all_of', 'first_of'} <= set(dir(ixbackoff))\n"
         "assert ixbackoff.plan(ixbackoff.at(ixbackoff.N2)).__class__ is ixbackoff.Plan\n"

@@ -21,7 +21,7 @@ from ..._words.verdicts import asked_for
 from ..._words.vocabulary import Delay, Together
 from ...durable.journal import Line
 from ...durable.performing import Performer
-from .recording import MemoryJournal
+from .memory_journal import MemoryJournal
 from .states import NOT_PLAIN, frozen, may_change, state_of
 from .surprises import Start
 
