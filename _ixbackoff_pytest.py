@@ -1,6 +1,7 @@
 """The pytest plugin of ixbackoff: tests that do not really wait.
 
-It is outside of the package, so that pytest imports the package only for tests that use it.
+It is outside of the package, so that pytest imports the package only for tests that use it, or for
+all if `ixbackoff_real_waits` is set.
 """
 
 from __future__ import annotations

@@ -22,13 +22,13 @@ Task: TypeAlias = Generator[Any, Any, Any]
 NO_ANSWERS = dict[type, Any]().get
 
 CLOSED = 100
-"""The number of commands that the `finally` blocks of a closed attempt may issue in vain."""
+"""The number of commands in vain at which `finally` blocks of a closed attempt count as endless."""
 
 # To perform an inner attempt, a generator yields a request, and the machine runs the task of the
 # inner one on its own stack: depth costs no recursion. A native `yield from` is faster, but its
-# depth is limited, and only simulated clients (`fleet.performers`) can close such generators. So a
-# simulated client has `room` for a number of attempts in place. Further ones ask the machine, as do
-# those of another `thread`, where another simulation or a run may be active.
+# depth is limited, so only simulated clients (`fleet.performers`) use it: each has `room` for a
+# number of attempts in place. Further ones ask the machine, as do those of another `thread`, where
+# another simulation or a run may be active.
 IN_PLACE: list[Any] = [None]
 """The simulated client whose task runs now, in this thread or another one."""
 

@@ -93,9 +93,9 @@ class MapStep(FunctionStep):
 
 
 class FirstStep(Step):
-    """Well: perform the effects in turn until one succeeds, from a random one on or from `start`.
+    """Well: perform the effects in turn until one succeeds, from `start_at` or a random one on.
 
-    `answered` makes the answer of the index of an effect and its answer.
+    `answered` makes the value of the step from the index of that effect and its answer.
     """
 
     __slots__ = ("answered", "chosen", "effects", "pick", "start_at")

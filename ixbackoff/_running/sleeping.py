@@ -1,6 +1,6 @@
 """Sleeping: the only module that sleeps; the lines that it logs are written in `logs`.
 
-Tests can replace all sleeping of the process (`SWITCHES`).
+Tests can replace the waits of all programs and decorated functions (`SWITCHES`).
 """
 
 from __future__ import annotations

@@ -292,7 +292,8 @@ def judge_in(module: str) -> Judge:
 def judge_by_shape(kind: type[Exception]) -> Judge:
     """Return the judge of a class without a known base: by shape, or `never_transient`.
 
-    The latter is for Python's own classes, `OSError`s excepted, and for those of this package.
+    The latter is for Python's own classes, except the `OSError`s among the built-in ones, and for
+    those of this package.
     """
     package = str(kind.__module__).partition(".")[0]
     ours = package in sys.stdlib_module_names or package == "ixbackoff"

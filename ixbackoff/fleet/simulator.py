@@ -33,7 +33,7 @@ SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""
 
 AT_ONE_TIME = 100
-"""The events at one point in time that each client adds to `MOST`: 20 waits have fewer in all."""
+"""How many more events at one point in time each client allows; a run with 20 waits has fewer."""
 
 
 class Simulator:

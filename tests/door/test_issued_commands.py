@@ -123,3 +123,11 @@ def test_a_type_with_commands_gets_the_others(tmp_path: Path) -> None:
     explained = said(tmp_path, lines, TOO_NARROW.format("Reserve"))
     assert explained.sentence == "Pay is not among the commands that are declared: Reserve."
     assert explained.fix == "Declare the commands Reserve | Pay | Delay."
+
+
+@pytest.mark.parametrize("setting", ["page = at(N3)", "page: Program[N3, N3] = at(N3)"])
+def test_a_variable_that_is_set_once_is_followed(setting: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(f"{setting}\npage.do(get).backoff()\n")
+    source = Source(tmp_path / "program.py")
+    [(call, _)] = [one for one in source.calls[2] if one[1] == "backoff"]
+    assert source.span_of(call) == (3, 2)

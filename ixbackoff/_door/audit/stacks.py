@@ -63,7 +63,10 @@ class Follower:
         self.left = self.too_large = 0
 
     def all(self, chosen: Callable[[Path], bool] = bool) -> list[Stack]:
-        """Return stacks of two layers or more that are no part of another: the largest first."""
+        """Return stacks of two layers or more, the sure ones first, then the largest.
+
+        A stack that is part of another is left out, unless only the smaller one is sure.
+        """
         found: dict[object, Stack] = {}
         before, spare = sys.getrecursionlimit(), SPARE
         sys.setrecursionlimit(20_000)  # calls in calls, in expressions in expressions

@@ -76,7 +76,10 @@ class Source:
 
     @cached_property
     def assigned(self) -> dict[str, ast.expr | None]:
-        """The value of each name; `None` for one that is set more than once, or is a parameter."""
+        """The value of each name that is assigned once; `None` for other names and parameters.
+
+        A name that is bound otherwise, as by `for`, has the value `Constant(None)`.
+        """
         found: dict[str, ast.expr | None] = {}
         for node in self.nodes:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -84,9 +87,10 @@ class Source:
             elif isinstance(node, ast.arg):
                 found[node.arg] = None
         for node in self.nodes:
-            if isinstance(node, ast.Assign) and len(node.targets) == 1:
-                target = node.targets[0]
-                if isinstance(target, ast.Name) and found[target.id] is not None:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                target = targets[0]
+                if isinstance(target, ast.Name) and found[target.id] and len(targets) == 1:
                     found[target.id] = node.value
         return found
 
@@ -164,7 +168,7 @@ class Source:
         }
 
     def before_attribute(self, line: int, attribute: str) -> str:
-        """Return the name before the only call of an attribute on a line; "" if there is none."""
+        """Return the name before the only call of an attribute of a name on a line, else ""."""
         found = [
             node.func.value.id
             for node, name in self.calls[line]
