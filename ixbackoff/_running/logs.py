@@ -1,4 +1,4 @@
-"""The log: a line for each wait of `sleeping`, and one for a run that gives up after or instead."""
+"""The log: a line for each wait of `sleeping`, one for a run that gave up or was refused a wait."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def log_wait(
 
 
 def log_inner(name: str, loops: list[Inner], logger: Logger) -> None:
-    """Log the retries of other libraries inside of a try, once for each name of a run."""
+    """Log the retries of other libraries inside of a try, once for each of `MOST_LOGGED` names."""
     if len(INNER_LOGGED) < MOST_LOGGED:  # a program may make names as it runs
         INNER_LOGGED.add(name)
     tries = " and ".join(f"{one.library} tries {one.tries} times" for one in loops)

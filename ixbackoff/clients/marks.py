@@ -132,7 +132,7 @@ def requests(session: Session, hosts: Collection[str], *, again: bool = True) ->
 
 
 def aiohttp(hosts: Collection[str], *, again: bool = True) -> ClientMiddlewareType:
-    """Make a middleware of aiohttp that marks requests as `marks.httpx` does, without timeouts.
+    """Make a middleware of aiohttp that marks requests as `marks.httpx` does; it reads no timeout.
 
     Give it after a `middleware` that retries: each try has a mark of its own.
 
