@@ -32,8 +32,8 @@ class RunSummary(NamedTuple):
     Attributes:
         began: the start of the run, in seconds since the epoch.
         worker: the id of the worker that had it last; "-" before that, and while parked.
-        rung: the number of waits that are left, of which `FOREVER` has more; `None` before the
-            first wait.
+        rung: the number of waits that are left, `None` before the first wait; at `FOREVER` it
+            counts down from 20, without an end.
         wait_count: the number of waits that it has begun.
         state: its last recorded command, the end of its wait, how it ended, or a word such as
             "queued" or "paused".

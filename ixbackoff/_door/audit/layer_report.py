@@ -69,8 +69,9 @@ def findings(stacks: Iterable[Stack]) -> Iterator[Finding]:
         inner = ", ".join(f"{one.label} ({one.place})" for one in stack.layers[1:])
         outer = stack.layers[0].label
         said = f"A call makes {product(stack)}, because {outer} is around {inner}."
-        off = next((f": {one.off}" for one in reversed(stack.layers) if one.off), "")
-        yield finding(stack.layers[0], said, f"Let one layer try again{off}.")
+        layers = reversed(stack.layers)
+        off = next((f": {one.off} switches {one.label} off" for one in layers if one.off), "")
+        yield finding(stack.layers[0], said, f"Let only one layer try again{off}.")
 
 
 def finding(layer: Layer, said: str, fix: str, severity: str = "error") -> Finding:

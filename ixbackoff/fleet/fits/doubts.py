@@ -17,7 +17,7 @@ from .recorded_tries import Try
 FEW, BUSY = 500, 50  # the fewest tries, and the fewest that found all workers at work
 PARTS = 100  # of the trace's time, for its load
 OFF = {"goodput/s": 0.15, "p50, s": 0.3, "p99, s": 0.3}  # tolerated distance to a band's middle
-FOLLOWS = 0.7  # the least correlation of phases with the load for which they follow it
+FOLLOWS = 0.7  # the least correlation of phases with the load for a doubt, or against it
 
 
 def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
@@ -33,15 +33,15 @@ def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
         f"{100 * model.blur:.0f} tries per 100 refusals are on the wrong side of the limit: not "
         "all clients are seen, the clocks disagree, tries were left by their clients, or there is "
         "more than one queue behind.": model.blur > 0.2,
-        f"Tries among many take {best.leak:.2f} times the work of others: no queue of the family "
-        "explains it.": not 0.85 <= best.leak <= 1.15,
+        f"Tries among many take {best.leak:.2f} times the work of tries among few: no queue of the "
+        "family explains it.": not 0.85 <= best.leak <= 1.15,
         f"Equally likely: {names}; simulations show the band of all.": len(model.near) > 1,
         "There is no queue to fit: no try seems to have waited.": best.kind == "none",
         "No try was refused: the limit of the queue is not known; simulations hold "
         f"for at most {model.seen} tries at a time.": model.limit is None,
         f"{model.others / tries:.0%} of the tries failed in another way, for which there is no "
         "model.": model.others > 0.05 * tries,
-        "Slow when busy: the phases follow the load, so they may be a queue in disguise.": follows,
+        "The phases follow the load, or go against it: they may be a queue in disguise.": follows,
     }
     return [sentence for sentence, holds in said.items() if holds]
 
