@@ -13,7 +13,7 @@ from .._words.failures import CircuitOpen, Crowded, NotReady, On, Predicate, pre
 from .._words.logger import default_logger
 from .._words.verdicts import is_transient
 from ..schedules.timings import After
-from .deadlines import Expired
+from .deadlines import Expired, caller_has_gone
 from .events import BreakerChanged, BreakerState
 from .nesting import this_thread
 from .observers import Notifier, current_observer
@@ -186,7 +186,7 @@ class CircuitBreaker:
             raise guarded_twice() from failure
         if isinstance(failure, Expired):
             return True if failure.limit.blames else None
-        if not isinstance(failure, Exception) or isinstance(failure, SILENT):
+        if not isinstance(failure, Exception) or isinstance(failure, SILENT) or caller_has_gone():
             return None
         return bool(self._chosen(failure))
 

@@ -108,6 +108,15 @@ def time_around() -> Left | None:
     return None if left is None or left.over else left
 
 
+def caller_has_gone() -> bool:
+    """Return whether the caller of the served request waits no longer.
+
+    A failure then says nothing about a service: else a stranger's haste would open breakers.
+    """
+    left = LEFT.get()
+    return left is not None and left.foreign and not left.over and left.seconds <= 0
+
+
 def in_time_around(after: After) -> After:
     """Return `after`, but with `None` for a wait that leaves the run around it no time to retry."""
     left = LEFT.get()

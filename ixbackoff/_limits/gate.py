@@ -9,7 +9,7 @@ from .._words.checks import finite, inf
 from .._words.commands import Misuse
 from .._words.failures import Crowded
 from .breakers import SILENT
-from .deadlines import Expired, Limit, time_around
+from .deadlines import Expired, Limit, caller_has_gone, time_around
 
 __tracebackhide__ = True
 
@@ -114,4 +114,5 @@ def heard(failure: BaseException) -> Exception | None:
     """Return what a gate hears of a failed try; `None` if it says nothing about the service."""
     if isinstance(failure, Expired):
         return TimeoutError() if failure.limit.blames else None
-    return None if isinstance(failure, SILENT) or not isinstance(failure, Exception) else failure
+    silent = isinstance(failure, SILENT) or caller_has_gone()
+    return None if silent or not isinstance(failure, Exception) else failure

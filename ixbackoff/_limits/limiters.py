@@ -26,7 +26,7 @@ So no rush follows the second that Retry-After names to everyone, however high t
 is. Turns come at that rate again within the length of the pause, or 100 s if the pause was longer.
 """
 GROWTH, KEPT = 0.4, 0.7  # the constants of CUBIC, and of botocore's adaptive mode
-SLOWEST, SAMPLE = 0.5, 0.5  # tries per second that learning allows, up to `most`; seconds
+SLOWEST, SAMPLE = 0.5, 0.5  # the least rate that learning sets, per second; seconds of a sample
 
 
 @final
@@ -84,7 +84,8 @@ class Limiter(Gate):
         self.longest = between("line", line, 0, MOST, "seconds")
         self._burst = between("burst", burst, 1, MOST, "tries") - 1
         self._next = self._opens = -inf  # the next turn without a burst; the end of a pause
-        self._apart = self._each  # the seconds between two turns while there is a line
+        self._apart = self._each  # the seconds between two turns
+        self._usual = -inf  # the time after a pause from which on turns are `_each` apart
         self._now = 0.0
         self._told: RateLimit | None = None
         self._count, self._rate, self._peak, self._since, self._fell = 0, 0.0, 0.0, -inf, -inf
@@ -119,9 +120,8 @@ class Limiter(Gate):
             if turn >= until:
                 raise too_late(turn, now, until)
             self._now = now
-            self._next = own + (self._apart if own > now else self._each)
-            if self._apart > self._each:
-                self._apart = max(self._apart * FASTER, self._each)
+            apart = self._apart if now < self._usual else self._each
+            self._next, self._apart = own + apart, max(apart * FASTER, self._each)
             return turn
 
     @override
@@ -187,6 +187,7 @@ class Limiter(Gate):
                 self._next = max(self._next, until + self._burst * self._each)
                 pause = max(until - self._now, 0.0)
                 self._apart = max(self._each, min(pause / SPREAD, FIRST))
+                self._usual = until + SPREAD * self._apart
 
     def _obey(self, told: RateLimit, now: float) -> None:
         if not self._own and told.each:

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff import (
+    N0,
     N3,
     CircuitBreaker,
     Constant,
@@ -27,6 +28,7 @@ from ixbackoff import (
     at,
     backoff,
     call,
+    do,
     time_limit,
 )
 from ixbackoff.live import live
@@ -274,6 +276,26 @@ def test_the_haste_of_a_caller_opens_no_breaker(asks: str) -> None:
     with suppress(TimeoutError):
         guarded.replace(within=0.01, through=None)(slow)()
     assert not breaker.closed
+
+
+@pytest.mark.parametrize("way", ["run", "attempt"])
+@pytest.mark.parametrize("guard", ["breaker", "gate"])
+def test_the_haste_of_a_caller_opens_no_breaker_of_a_program_either(guard: str, way: str) -> None:
+    breaker, gate = CircuitBreaker(failures=1, within=10, open_for=30), Throttle()
+
+    def times_out() -> None:
+        time.sleep(min(time_limit() or 0.0, 0.05) + 0.001)
+        raise TimeoutError
+
+    effect = do(call(times_out)).limit(5) if way == "attempt" else do(call(times_out))
+    program = at(N0).do(effect.guarded(breaker) if guard == "breaker" else effect.through(gate))
+    for _ in range(3):
+        asked(lambda: program.run(live()), given={"ixbackoff-try": "left=0.01"})
+    assert breaker.closed
+    assert gate.share == 0
+    with suppress(TimeoutError):
+        program.run(live())
+    assert (not breaker.closed, gate.share > 0) == (guard == "breaker", guard == "gate")
 
 
 @pytest.mark.parametrize("inner", ["refused", "ignored", None, "Once"])

@@ -185,7 +185,21 @@ class TestHearing:
         limiter.hear(ServerError(503, 20), 10.0, 10.0)
         turns = [limiter.enter(10.0, 10.0, FOREVER) for _ in range(3)]
         assert turns == pytest.approx([30.0, 30.2, 30.398])
-        assert limiter.enter(31.0, 31.0, FOREVER) == limiter.enter(31.0, 31.0, FOREVER) == 31.0
+        assert [limiter.enter(31.0, 31.0, FOREVER) for _ in range(2)] == pytest.approx(
+            [31, 31.19406]
+        )
+        assert limiter.enter(50.0, 50.0, FOREVER) == limiter.enter(50.0, 50.0, FOREVER) == 50.0
+
+    @pytest.mark.parametrize("rate", [None, 100_000])
+    def test_after_it_those_that_it_refused_are_spread(self, rate: float | None) -> None:
+        limiter = Limiter(rate, line=20)
+        limiter.hear(Throttled(30), 0.0, 0.0)
+        for _ in range(3):
+            with pytest.raises(Crowded) as caught:
+                limiter.enter(1.0, 1.0, FOREVER)
+            assert caught.value.retry_after == 29.0  # all of them come back at 30 s
+        turns = [limiter.enter(30.0, 30.0, FOREVER) for _ in range(3)]
+        assert turns == pytest.approx([30.0, 30.3, 30.597], rel=1e-5)
 
     @pytest.mark.parametrize("failure", [None, ServerError(503), NotReady(retry_after=9)])
     def test_other_outcomes_close_nothing(self, failure: Exception | None) -> None:
