@@ -28,4 +28,5 @@ class Performed(NamedTuple):
 
     def __str__(self) -> str:
         outcome = repr(self.answer) if self.failure is None else f"raised {self.failure!r}"
-        return f"{self.at:10.3f}  {self.command!r} -> {outcome}"
+        client = "" if self.client is None else f"client {self.client}  "
+        return f"{self.at:10.3f}  {client}{self.command!r} -> {outcome}"

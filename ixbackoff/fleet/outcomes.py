@@ -56,6 +56,23 @@ class Outcome(NamedTuple):
     gave_up: int = 0
     latencies: Sequence[float] = ()
 
+    def __repr__(self) -> str:
+        """Return one line: the seconds and the trace would fill many pages.
+
+        >>> second = Second(9, 8, 1, 0, 2, 1, 0.1, 0.0)
+        >>> Outcome((second,), 3, 40, 0.9, (), 1, [0.1, 0.3])  # doctest: +NORMALIZE_WHITESPACE
+        <Outcome: 2 runs succeeded (median 0.2 s, p99 0.298 s), 1 gave up; 3 clients, 1 s,
+        40 events, the last run ended after 0.9 s, 0 commands in the trace>
+        """
+        well = self.total(lambda second: second.well)
+        gave_up = self.total(lambda second: second.gave_up)
+        took = f" (median {self.quantile(0.5):.3g} s, p99 {self.quantile(0.99):.3g} s)"
+        return (
+            f"<Outcome: {well} runs succeeded{took if well else ''}, {gave_up} gave up; "
+            f"{self.clients} clients, {len(self.seconds)} s, {self.events} events, the last run "
+            f"ended after {self.ended:.3g} s, {len(self.trace)} commands in the trace>"
+        )
+
     def total(self, of: Callable[[Second], float]) -> float:
         """Return the sum over all seconds.
 

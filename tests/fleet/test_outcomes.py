@@ -59,3 +59,21 @@ def test_a_service_is_watched_second_by_second() -> None:
         watch=lambda number, counted: watched.append((number, counted)),
     )
     assert watched == list(enumerate(outcome.seconds))
+
+
+def test_it_is_printed_in_one_line() -> None:
+    outcome = fleet(at(N0).retry(Ask("a")), [(0.5, 1)], clients=3, seconds=4.5, trace=True)
+    assert f"{outcome}" == repr(outcome)
+    assert str(outcome) == (
+        "<Outcome: 3 runs succeeded (median 0.5 s, p99 0.5 s), 0 gave up; 3 clients, 5 s, "
+        f"{outcome.events} events, the last run ended after 0.5 s, 3 commands in the trace>"
+    )
+    assert "<Outcome: 0 runs succeeded, 0 gave up; 1 clients," in str(Outcome((), 1, 0, 0.0, ()))
+
+
+def test_a_line_of_its_trace_names_the_client() -> None:
+    outcome = fleet(at(N0).retry(Ask("a")), [(0.5, 1)], clients=2, seconds=4.5, trace=True)
+    assert [str(one) for one in outcome.trace] == [
+        f"     0.000  client {number}  Ask(name='a') -> 1" for number in (0, 1)
+    ]
+    assert str(outcome.trace[0]._replace(client=None)) == "     0.000  Ask(name='a') -> 1"
