@@ -46,6 +46,23 @@ OF_EACH = [
         "not-a-rung",
     ),
     (
+        'Argument "on" to "backoff" has incompatible type "int"; expected "type[Exception] | '
+        "Callable[[Exception], bool | float | timedelta] | Sequence[type[Exception] | "
+        'Callable[[Exception], bool | float | timedelta]]"',
+        "not-a-failure",
+    ),
+    (
+        "Argument to function `backoff` is incorrect: Expected `type[Exception] | ((Exception, /) "
+        "-> bool | float | timedelta) | Sequence[type[Exception] | ((Exception, /) -> bool | float "
+        "| timedelta)]`, found `Literal[503]`",
+        "not-a-failure",
+    ),
+    (
+        'Argument of type "Literal[503]" cannot be assigned to parameter "on" of type "On" in '
+        'function "backoff"',
+        "not-a-failure",
+    ),
+    (
         "No matching overload found for function `ixbackoff._writing.programs.Program.run` called "
         "with arguments: (Interpreter[Delay], within=Literal['5'])",
         "not-seconds",
