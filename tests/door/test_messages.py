@@ -117,6 +117,15 @@ def test_a_message_of_each_checker_is_explained(message: str, code: str) -> None
     assert said.code == code
 
 
+def test_only_live_async_has_a_handler_of_coroutine_functions() -> None:
+    said = explained(
+        'Argument 1 to "run_async" of "Program" has incompatible type "Interpreter[Delay]"; '
+        'expected "Interpreter[CallAsync[int] | Delay] | AsyncInterpreter[CallAsync[int] | Delay]"'
+    )
+    assert said is not None
+    assert said.fix == "Write .run_async(live_async()), which has a handler of CallAsync."
+
+
 @pytest.mark.parametrize(
     "many", ["Too many arguments for", 'Missing positional argument "f" in call to']
 )
