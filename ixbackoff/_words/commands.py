@@ -18,6 +18,7 @@ from typing import (
     overload,
 )
 
+from .attributes import no_attribute
 from .values import Value
 
 if TYPE_CHECKING:
@@ -239,6 +240,8 @@ class Table:
     __slots__ = ("_handlers", "_in_place")
     _handlers: Handlers
     _in_place: Handlers
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute
 
     def __repr__(self) -> str:
         kinds = ", ".join(kind.__name__ for kind in self._handlers)
