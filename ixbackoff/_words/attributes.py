@@ -50,8 +50,7 @@ def without(kind: type, name: str) -> tuple[str, str]:
     if "Program" in bases and name in OF_RUNS:
         return said, f"write .run(interpreter, {OF_RUNS[name]}=...)"
     if {"World", "Table"} & {*bases} and name in ("run", "run_async"):
-        given = "world.interpreter" if "World" in bases else "interpreter"
-        return said, f"write program.{name}({given})"
+        return said, f"write program.{name}({'world.' if 'World' in bases else ''}interpreter)"
     from difflib import get_close_matches
 
     public = [one for one in dir(kind) if one[0] != "_"]

@@ -422,8 +422,7 @@ def unawaited(answer: Any, command: Command[Any]) -> Misuse:
     kind = command.__class__.__name__
     fix = f"join it as {kind}.awaited_by(...) and run with run_async."
     if kind in ("Call", "Read"):  # live_async() answers it already, and does not await
-        word = kind.lower()
-        fix = f"write {word}_async(...) for {word}(...), and .run_async(live_async())."
+        fix = f"write {kind.lower()}_async(...), and .run_async(live_async())."
     return Misuse(f"The handler of {kind} answered a coroutine: {fix}")
 
 

@@ -236,7 +236,7 @@ WRONGLY_RUN: dict[str, tuple[Any, Any, str]] = {
     "a coroutine function as a function": (
         at(N0).do(call(coroutine, Log("a"))),
         live(),
-        r"answered a coroutine: write call_async\(...\) for call\(...\), and .*live_async\(\)",
+        r"answered a coroutine: write call_async\(...\), and .*live_async\(\)",
     ),
     "no generator": (at(N0).do(attempt(no_generator)()), asked, "no_generator is not a generator"),
     "a bind to no program": (at(N0).bind(lambda _: say), asked, "use .then"),  # type: ignore[arg-type, return-value]
