@@ -6,11 +6,12 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from .._limits.deadlines import checked_seconds
 from .._limits.stopping import checked_stop
 from .._meaning.chains import checked_name
 from .._meaning.defaults import ONCE, Defaults
 from .._meaning.names import function_name
-from .._words.checks import above_zero, in_seconds
+from .._words.checks import above_zero
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, choices
 from .._words.values import fields_of
@@ -85,7 +86,7 @@ class Settings(Defaults):
         if self.stop is not None:
             checked_stop(self.stop)
         if self.each is not None:
-            above_zero("each", in_seconds(self.each) or 0)
+            above_zero("each", checked_seconds("each", self.each) or 0)
         if self.name is not None:
             checked_name(self.name)
         if self.nested not in ("refused", ONCE):

@@ -177,7 +177,8 @@ REJECTED = placed("REJECTED", StateList[bool]())
 
 def rejection(inner: object, mark: Mark, once: bool = False) -> Misuse:
     """Return the error for a nested `inner`, and leave its message in the mark of the outer run."""
-    instead = ', or give the backoff of either nested="once"' if once else ""
+    instead = ", and start the inner program at N0"
+    instead = ', or give the backoff of either nested="once"' if once else instead
     message = (
         f"{inner} was called inside {mark[0]}, and their retries would multiply: let only the "
         f"outer one try again{instead}."

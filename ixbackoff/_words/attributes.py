@@ -49,8 +49,8 @@ def without(kind: type, name: str) -> tuple[str, str]:
     said = said.removesuffix("(...)")
     if "Program" in bases and name in OF_RUNS:
         return said, f"write .run(interpreter, {OF_RUNS[name]}=...)"
-    if "World" in bases and name in ("run", "run_async"):
-        return said, f"write program.{name}(world.interpreter)"
+    if {"World", "Table"} & {*bases} and name in ("run", "run_async"):
+        return said, f"write program.{name}({'world.' if 'World' in bases else ''}interpreter)"
     from difflib import get_close_matches
 
     public = [one for one in dir(kind) if one[0] != "_"]

@@ -18,6 +18,7 @@ from typing import (
     overload,
 )
 
+from .attributes import no_attribute
 from .values import Value
 
 if TYPE_CHECKING:
@@ -239,6 +240,8 @@ class Table:
     __slots__ = ("_handlers", "_in_place")
     _handlers: Handlers
     _in_place: Handlers
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute
 
     def __repr__(self) -> str:
         kinds = ", ".join(kind.__name__ for kind in self._handlers)
@@ -386,12 +389,16 @@ def inherited(handlers: Handlers, kind: type) -> Any:
 
 
 def without_handlers(kinds: list[type]) -> str:
-    *others, last = [kind.__name__ for kind in kinds]
+    *others, last = names = [kind.__name__ for kind in kinds]
     named = f"{', '.join(others)} and {last}" if others else last
-    joins = " | ".join(f"{kind.__name__}.handled_by(...)" for kind in kinds)
+    awaited = {"CallAsync", "ReadAsync"} & {*names}
+    joins = " | ".join(
+        f"{one}.{'awaited_by' if one in awaited else 'handled_by'}(...)" for one in names
+    )
+    live = "live_async(), with run_async," if awaited else "live()"
     return (
         f"No handler for {named}: join {'them' if others else 'one'} to the interpreter, "
-        f"interpreter | {joins}; live() answers the standard commands."
+        f"interpreter | {joins}; {live} answers the standard commands."
     )
 
 
@@ -413,10 +420,10 @@ def unawaited(answer: Any, command: Command[Any]) -> Misuse:
     """Close the coroutine that a plain handler returned, and make the error about it."""
     answer.close()
     kind = command.__class__.__name__
-    return Misuse(
-        f"The handler of {kind} answered a coroutine: join it as {kind}.awaited_by(...) and run "
-        "with run_async."
-    )
+    fix = f"join it as {kind}.awaited_by(...) and run with run_async."
+    if kind in ("Call", "Read"):  # live_async() answers it already, and does not await
+        fix = f"write {kind.lower()}_async(...), and .run_async(live_async())."
+    return Misuse(f"The handler of {kind} answered a coroutine: {fix}")
 
 
 F_any = TypeVar("F_any", bound=BaseException)

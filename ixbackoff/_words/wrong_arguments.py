@@ -167,7 +167,7 @@ def instead(word: str, value: object, name: str, takes: list[str]) -> str:
     if (word in TRIES or word in RETRIES) and retries and not callable(value):
         start = "at" if name.startswith(".r") and name != ".replace" else "backoff"
         return in_rungs(word, value, start)
-    if word in RUN_OPTIONS and name.startswith("."):
+    if word in RUN_OPTIONS and (name == "at" or name.startswith(".")):
         return f"that is an argument of the run: write .run(interpreter, {word}=...)"
     if word == "on" and name in (".run", ".run_async"):
         return "that is an argument of the step: write .retry(effect, on=...)"
@@ -177,7 +177,7 @@ def instead(word: str, value: object, name: str, takes: list[str]) -> str:
             return f"write {text}"
     from difflib import get_close_matches
 
-    close = get_close_matches(word, takes, 1)
+    close = get_close_matches(word, takes, 1, 0.7)
     if close:
         return f"write {close[0]}= in its place"
     return f"it takes {listed(takes) or 'no arguments'}"
@@ -201,6 +201,7 @@ EXAMPLES = {
     "observe": "observe(print)",
     "plan": "plan(at(N3).retry(effect))",
     "simulate": "simulate(program, services, clients=100, seconds=60)",
+    "Download": 'Download("http://localhost/a", "a")',
     "Command.handled_by": "Download.handled_by(function)",
     "RetryBudget.finagle": "RetryBudget.finagle()",
     "Virtual": "Virtual(Download.handled_by(answers(None)))",

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from ixbackoff import N0, N1, N2, N3, N4, N5, N6, N7, N8, N20, Program, at
+from ixbackoff import N0, N1, N2, N3, N4, N5, N6, N7, N8, N20, Download, Program, at
 from ixbackoff._door.explain_command import pages
 from ixbackoff._door.explaining.explanation import Explanation
 from ixbackoff._door.explaining.findings import UNMISTAKABLE, explanations
 from ixbackoff._door.explaining.ladder_drawing import Sketch, drawing
 from ixbackoff._door.reading.printed import depth, with_names
 from ixbackoff._door.reading.wordings import parse
+from ixbackoff._words import wrong_arguments
 
 from ..support.checkers.checked import ROOT
 
@@ -44,6 +45,23 @@ OF_EACH = [
     (
         "Argument to function `at` is incorrect: Expected `Rung[Unknown]`, found `Literal[3]`",
         "not-a-rung",
+    ),
+    (
+        'Argument "on" to "backoff" has incompatible type "int"; expected "type[Exception] | '
+        "Callable[[Exception], bool | float | timedelta] | Sequence[type[Exception] | "
+        'Callable[[Exception], bool | float | timedelta]]"',
+        "not-a-failure",
+    ),
+    (
+        "Argument to function `backoff` is incorrect: Expected `type[Exception] | ((Exception, /) "
+        "-> bool | float | timedelta) | Sequence[type[Exception] | ((Exception, /) -> bool | float "
+        "| timedelta)]`, found `Literal[503]`",
+        "not-a-failure",
+    ),
+    (
+        'Argument of type "Literal[503]" cannot be assigned to parameter "on" of type "On" in '
+        'function "backoff"',
+        "not-a-failure",
     ),
     (
         "No matching overload found for function `ixbackoff._writing.programs.Program.run` called "
@@ -98,6 +116,19 @@ def test_a_message_of_each_checker_is_explained(message: str, code: str) -> None
     said = explained(message)
     assert said is not None
     assert said.code == code
+
+
+def test_the_advice_shows_no_secret() -> None:
+    assert "@" not in wrong_arguments.example(Download.__init__)
+
+
+def test_only_live_async_has_a_handler_of_coroutine_functions() -> None:
+    said = explained(
+        'Argument 1 to "run_async" of "Program" has incompatible type "Interpreter[Delay]"; '
+        'expected "Interpreter[CallAsync[int] | Delay] | AsyncInterpreter[CallAsync[int] | Delay]"'
+    )
+    assert said is not None
+    assert said.fix == "Write .run_async(live_async()), which has a handler of CallAsync."
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,9 @@ def main():
             inner()""",
     "a lambda": "def main(): backoff(N1).call(lambda: inner())",
     "a program": "@backoff(N1)\ndef main(): at(N1).retry(call(fail)).run(live())",
+    "a program in what is nested once": (
+        "@backoff(N1, nested='once')\ndef main(): at(N1).retry(call(fail)).run(live())"
+    ),
     "a function in a program": "def main(): at(N1).retry(call(inner)).run(live())",
     "other failures": (
         "@backoff(N1, on=OSError)\ndef other(): raise OSError\n"
@@ -70,6 +73,11 @@ RIGHT = {
     "replaced by nested once": (
         "patiently = backoff(N1)\n@patiently.replace(nested='once')\ndef main(): inner()"
     ),
+    "nested once, in a program": (
+        "@backoff(N1, nested='once')\ndef price(): fail()\n"
+        "def main(): at(N1).retry(call(price)).run(live())"
+    ),
+    "a program at N0": "@backoff(N1)\ndef main(): at(N0).retry(call(fail)).run(live())",
     "instead of its own": "def main(): backoff(N1).call(inner)",
     "no wait": "@backoff(N0, within=2)\ndef main(): inner()",
     "no decorator": "def main(): inner()",
@@ -99,7 +107,7 @@ def run(text: str) -> None:
 @pytest.mark.parametrize("name", WRONG)
 def test_what_a_run_rejects_is_reported(name: str, tmp_path: Path) -> None:
     [said] = reported(WRONG[name], tmp_path)
-    assert said.endswith("and both are under backoff: their tries would multiply.")
+    assert said.endswith("and both retry: their tries would multiply.")
     with pytest.raises(Misuse, match="retries would multiply"):
         run(WRONG[name])
 
@@ -114,9 +122,26 @@ def test_what_a_run_accepts_is_left_alone(name: str, tmp_path: Path) -> None:
 def test_the_sentence_names_the_helpers(tmp_path: Path) -> None:
     [said] = reported("def helper(): inner()\n@backoff(N1)\ndef main(): helper()", tmp_path)
     assert said == (
-        f"main calls inner ({tmp_path / 'program.py'}:8) by helper, and both are under backoff: "
-        "their tries would multiply."
+        f"main calls inner ({tmp_path / 'program.py'}:8) by helper, and both retry: their tries "
+        "would multiply."
     )
+
+
+ADVICE = {
+    "direct": ', or give either nested="once".',
+    "a function in a program": ', or give the inner one nested="once".',
+    "a program": ": at(N0) switches that one off.",
+    "a program in what is nested once": ": at(N0) switches that one off.",
+}
+
+
+@pytest.mark.parametrize("name", ADVICE)
+def test_the_advice_is_what_the_run_would_accept(name: str, tmp_path: Path) -> None:
+    """Each has its right program in `RIGHT`."""
+    file = tmp_path / "program.py"
+    file.write_text(HEAD + WRONG[name])
+    [one] = nested(walked([(file, tmp_path)]).all())
+    assert one.explanation.fix == f"Let only one of them retry{ADVICE[name]}"
 
 
 def test_each_pair_is_reported_once(tmp_path: Path) -> None:

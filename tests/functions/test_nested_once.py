@@ -252,7 +252,7 @@ def test_alone_it_is_tried_as_often_as_it_says() -> None:
 
 def test_a_program_inside_is_rejected_as_ever() -> None:
     inside = at(N3).retry(call(Service().price))
-    with pytest.raises(Misuse, match="let only the outer one try again"):
+    with pytest.raises(Misuse, match="try again, and start the inner program at N0"):
         once(lambda: inside.run(PLAIN))()
 
 

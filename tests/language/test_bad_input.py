@@ -40,6 +40,7 @@ from ixbackoff import (
     reflect,
 )
 from ixbackoff._words.rungs import ENDLESS, P_inner, position
+from ixbackoff.live import live
 from ixbackoff.schedules import Computed
 from ixbackoff.testing import Virtual, always, answers
 
@@ -231,6 +232,11 @@ WRONGLY_RUN: dict[str, tuple[Any, Any, str]] = {
         at(N0).do(Ask("a")),
         Ask.handled_by(lambda command: coroutine(command)),  # type: ignore[arg-type, return-value]
         r"answered a coroutine: join it as Ask.awaited_by",
+    ),
+    "a coroutine function as a function": (
+        at(N0).do(call(coroutine, Log("a"))),
+        live(),
+        r"answered a coroutine: write call_async\(...\), and .*live_async\(\)",
     ),
     "no generator": (at(N0).do(attempt(no_generator)()), asked, "no_generator is not a generator"),
     "a bind to no program": (at(N0).bind(lambda _: say), asked, "use .then"),  # type: ignore[arg-type, return-value]

@@ -30,8 +30,11 @@ def test_a_coroutine_function_is_not_for_a_run_that_is_not_async() -> None:
         return 2 * number
 
     program: Any = at(N0).do(call_async(double, 4))
-    with pytest.raises(Misuse, match="No handler for CallAsync"):
+    said = r"for CallAsync: .* CallAsync.awaited_by\(...\); live_async\(\), with run_async,"
+    with pytest.raises(Misuse, match=said):
         program.run(live())
+    with pytest.raises(Misuse, match=said):
+        asyncio.run(program.run_async(live()))
 
 
 def test_a_coroutine_function_is_cancelled_at_a_limit() -> None:

@@ -8,7 +8,7 @@ from math import inf
 from ..explaining.explanation import Explanation
 from ..explaining.findings import Finding
 from ..reading.checker_output import Error
-from .layers import OURS, Layer
+from .layers import ONCE, OURS, Layer
 from .stacks import Follower, Stack
 
 
@@ -89,15 +89,16 @@ def nested(stacks: Iterable[Stack]) -> Iterator[Finding]:
                 continue
             seen.add(pair)
             calls = f"{outer.name} calls {inner.name} ({inner.place})"
+            switch = f"Let only one of them retry: {inner.off} switches that one off."
             if inner.library == OURS:
                 names = [outer.name, inner.name]
                 helpers = [one for one in stack.way if one not in names]
                 by = f" by {', '.join(helpers)}" if helpers and len(stack.layers) == 2 else ""
-                said = f"{calls}{by}, and both are under backoff: their tries would multiply."
-                fix = 'Let only one of them retry, or give either nested="once".'
-                yield finding(outer, said, fix)
+                said = f"{calls}{by}, and both retry: their tries would multiply."
+                which = "either" if outer.off == ONCE else "the inner one"
+                fix = f"Let only one of them retry, or give {which} {ONCE}."
+                yield finding(outer, said, fix if inner.off == ONCE else switch)
             elif stack.sure:
                 product = f"{times(outer.tries)} x {times(inner.tries)}"
                 said = f"{calls}, which {inner.library} retries by itself: {product} tries."
-                fix = f"Let only one of them retry: {inner.off} switches that one off."
-                yield finding(outer, said, fix, "warning")
+                yield finding(outer, said, switch, "warning")

@@ -16,7 +16,7 @@ from .expressions import NOTHING, UNKNOWN, Const, Env, External, Items, Made, Va
 TABLE = Path(__file__).with_name("libraries.toml")
 LOCKS = ("uv.lock", "poetry.lock", "requirements*.txt")
 EVERYTHING = ("builtins.Exception", "builtins.BaseException")
-OURS = "ixbackoff"
+OURS, ONCE = "ixbackoff", 'nested="once"'
 ANY, SAME = "?", "same"  # an unknown exception; the one that was caught
 RUNG = re.compile(r"ixbackoff\.(?:N(\d+)|FOREVER)$")
 Caught: TypeAlias = tuple[str, bool | None]

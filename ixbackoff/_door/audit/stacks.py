@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from .code_base import CodeBase, Definition, children
 from .expressions import Closure, Context, External, Made, Reader, Ready, Value, Values, fits
-from .layers import ANY, EVERYTHING, OURS, SAME, Layer, LayerTable
+from .layers import ANY, EVERYTHING, ONCE, OURS, SAME, Layer, LayerTable
 from .own_loops import Loop, Loops, exits
 from .reaching import Reaching
 
@@ -155,7 +155,7 @@ class Follower:
         found: list[Stack] = []
         for stack in stacks:
             nested = layer.library == OURS and any(one.once for one in (layer, *stack.layers[:1]))
-            bare = tuple(one for one in stack.layers if one.library != OURS)
+            bare = tuple(one for one in stack.layers if one.off != ONCE)  # a program stays
             one = stack._replace(layers=bare) if nested else stack
             verdicts = {name: self.table.retried(layer.catches, name) for name in one.gives}
             if layer.catches == ():  # it looks at results

@@ -73,10 +73,13 @@ def unanswered(row: str, wanted: str) -> Explanation | None:
         said = "mypy infers object for the commands of more than eight different effects."
         fix = "Nest them: all_of(all_of(first, second), third, ...)."
         return Explanation("no-handler", said, fix)
-    handlers = [f"{split(one).name}.handled_by(...)" for one in missing if one != "Delay"]
+    names = [split(one).name for one in missing]
+    handlers = [f"{one}.handled_by(...)" for one in names if one not in ("Delay", "CallAsync")]
     fixes = [f"Join: interpreter | {' | '.join(handlers)}."] if handlers else []
     if "Delay" in missing:
         fixes.append("live() has a handler of Delay, and in a test Virtual(...).interpreter.")
+    if "CallAsync" in names:
+        fixes.append("Write .run_async(live_async()), which has a handler of CallAsync.")
     sentence = f"No handler answers {' and '.join(missing)}."
     if len(missing) > 1 and any("omitted" in one for one in answered):  # ty shows three of a row
         sentence = f"Not all of {' and '.join(missing)} have a handler."

@@ -143,8 +143,9 @@ def not_a_rung(parsed: Parsed) -> Explanation | None:
     if parsed.kind == "parameter" and name == "backoff":
         return NO_NUMBER
     kind = split(parsed.wanted).name
+    of_on = "type[Exception]" in parsed.wanted
     of_backoff = kind == "type" and (name == "backoff" or parsed.wanted == "type[Nat]")
-    if parsed.kind not in ("argument", "value") or not (kind == "Rung" or of_backoff):
+    if parsed.kind not in ("argument", "value") or not (kind == "Rung" or of_backoff) or of_on:
         return None
     wanted = depth(split(parsed.wanted).inner[0]) if split(parsed.wanted).inner else None
     given = re.fullmatch(r"type\[(.*)\]", parsed.got)
