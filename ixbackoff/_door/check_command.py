@@ -85,7 +85,7 @@ def explained(
     from .explaining.findings import findings, sources
     from .explaining.unreported import unchecked
     from .formats import FORMATS  # not at the top: a project without errors does not need it
-    from .reading.checker_output import Error, errors_in
+    from .reading.checker_output import SUCCESS, Error, errors_in
     from .reading.sources import Source
 
     lines = [line.decode(errors="surrogateescape") for line in printed.splitlines(keepends=True)]
@@ -99,13 +99,12 @@ def explained(
     ]
     if files:
         own += nested(walked(files).all(mentions_ixbackoff))
+    wrong = any(finding.explanation.severity == "error" for finding in own)
+    if wrong:  # the checker does not know of it, and says that all is well
+        pieces = [one for one in pieces if not (isinstance(one, str) and SUCCESS.match(one))]
     pieces += own
     text = "".join(FORMATS[form](pieces)).encode(errors="surrogateescape")
-    return (
-        text,
-        any(not isinstance(piece, str) for piece in pieces),
-        any(finding.explanation.severity == "error" for finding in own),
-    )
+    return text, any(not isinstance(piece, str) for piece in pieces), wrong
 
 
 def place(error: Error) -> tuple[Path, int]:

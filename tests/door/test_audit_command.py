@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from ixbackoff._door import audit_command
 from ixbackoff._door.audit import code_base, stacks
+from ixbackoff._door.audit.layer_report import product
 from ixbackoff._door.audit.layers import LayerTable, matches
 from ixbackoff._door.audit.stacks import Follower, walked
 
@@ -164,6 +165,57 @@ def test_products(tries: list[int], name: str, tmp_path_factory: pytest.TempPath
     assert [(found.tries, found.places) for found in audited(unrelated, folder)] == one
     [more] = audited(loops(*tries, 2), folder)
     assert more.tries == 2 * (one[0][0] if one else tries[0])
+
+
+INJECTED = """
+import openai, tenacity
+from openai import OpenAI
+four = tenacity.retry(stop=tenacity.stop_after_attempt(4), reraise=True)
+def made(**settings): return OpenAI(timeout=1, **settings)
+class Bot:
+    def __init__(self, client: {client}): self.client = {value}
+    @four
+    def chat(self): return self.client.chat.completions.create(model="m")
+@four
+async def aembed(client: openai.AsyncOpenAI): return await client.embeddings.create(input="a")
+async def main(unknown):
+    {call}
+    await aembed(openai.AsyncOpenAI(max_retries=0))
+"""
+OR_NONE = "OpenAI | None = None"
+
+
+@pytest.mark.parametrize(
+    ("client", "value", "call", "said"),
+    [
+        ("OpenAI", "client", "Bot(OpenAI(max_retries=0)).chat()", []),
+        ("OpenAI", "client", "Bot(OpenAI(max_retries=1)).chat()", ["8 requests: 4 x 2"]),
+        ("OpenAI", "client", "Bot(OpenAI()).chat()", ["12 requests: 4 x 3"]),
+        ("OpenAI", "client", "Bot(made(max_retries=0)).chat()", []),
+        ("OpenAI", "client", "Bot(made()).chat()", ["12 requests: 4 x 3"]),
+        ("OpenAI", "client", "Bot(OpenAI(**unknown)).chat()", ["at most 4 x n requests"]),
+        ("OpenAI", "client", "Bot(unknown).chat()", ["at most 4 x n requests"]),
+        ("OpenAI", "client", "pass", ["at most 4 x n requests"]),
+        (OR_NONE, "client or OpenAI(max_retries=0)", "Bot().chat()", []),
+        (OR_NONE, "client or OpenAI(max_retries=1)", "pass", ["8 requests: 4 x 2"]),
+        (OR_NONE, "client or OpenAI()", "pass", ["12 requests: 4 x 3"]),
+    ],
+)
+def test_an_annotation_does_not_say_how_often_a_client_tries(
+    client: str, value: str, call: str, said: list[str], tmp_path: Path
+) -> None:
+    """The values that are passed count; if nobody passes one, the count is not known."""
+    text = INJECTED.format(client=client, value=value, call=call)
+    (tmp_path / "program.py").write_text(text)
+    found = walked([(tmp_path / "program.py", tmp_path)]).all()
+    assert [product(one) for one in found] == said
+
+
+def test_layers_around_a_client_that_is_not_known_are_a_stack(tmp_path: Path) -> None:
+    text = loops(3, 2).replace("work()", "ask()") + "def ask(of: {0}): of.{1}\n"
+    for kind, call in (("openai.OpenAI", "models.list()"), ("httpx.Client", "get('a')")):
+        [found] = audited("import httpx, openai\n" + text.format(kind, call), tmp_path)
+        assert product(found).startswith("6 ")
 
 
 NOT_MULTIPLIED = {

@@ -89,11 +89,36 @@ def test_check_adds_them_and_its_status_is_1(
         (folder / "program.py").write_text(HEAD + "@backoff(N3)\nclass F:\n    pass\n")
     assert check_command.main(["src"]) == 1
     printed = capfdbinary.readouterr().out.decode()
-    assert printed.startswith("Success: no issues found\nsrc/inner/program.py:4:1: error: backoff")
+    assert printed.startswith("src/inner/program.py:4:1: error: backoff")
     assert printed.count("[wrong-arguments]") == 1
     assert check_command.main(["--output-format", "github", "src"]) == 1
     (inner / "program.py").write_text(HEAD)
     assert check_command.main(["src"]) == 0
+
+
+@pytest.mark.parametrize("form", ["full", "concise"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "\x1b[1m\x1b[32mSuccess: no issues found in 1 source file\x1b[0m\n",
+        "0 errors, 0 warnings, 0 informations\n",
+        "All checks passed!\n",
+    ],
+)
+def test_a_checker_says_that_all_is_well_only_if_it_is(
+    form: str,
+    line: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(check_command, "output", lambda _: (f"a note\n{line}".encode(), 0))
+    for text, status in (("@attempt\ndef f():\n    yield page", 1), ("", 0)):
+        Path("program.py").write_text(HEAD + text)
+        assert check_command.main([f"--output-format={form}", "program.py"]) == status
+        printed = capfdbinary.readouterr().out.decode()
+        assert (line in printed, "a note\n" in printed) == (not status, True)
 
 
 def test_what_a_checker_reports_is_not_said_twice(

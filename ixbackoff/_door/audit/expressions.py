@@ -36,6 +36,7 @@ class Env:
 
 
 EMPTY = Env({})
+ANNOTATED = Env({"**": ()})  # the arguments of a client of which only the class is known
 
 
 class Const(NamedTuple):
@@ -80,7 +81,7 @@ class Ready(NamedTuple):
 
 Value: TypeAlias = Const | Items | External | Closure | Made | Ready
 Values: TypeAlias = tuple[Value, ...]
-UNKNOWN, NOTHING = External("?"), Const(None)
+UNKNOWN, NOTHING, NO_MORE = External("?"), Const(None), Items(EMPTY)
 OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -216,7 +217,7 @@ class Reader:
         return (External(f"builtins.{name}"),) if hasattr(builtins, name) else ()
 
     def annotated(self, node: ast.expr | None, at: Context) -> Iterator[Value]:
-        """Yield an instance, without arguments, of each class that an annotation names."""
+        """Yield an instance, with unknown arguments, of each class that an annotation names."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             with suppress(SyntaxError):
                 node = ast.parse(node.value, mode="eval").body
@@ -225,7 +226,7 @@ class Reader:
                 if isinstance(one, Made):
                     yield Made(one.scope)
                 elif isinstance(one, External):
-                    yield External(f"{one.path}()")
+                    yield External(f"{one.path}()", ANNOTATED)
 
     def bound(self, bindings: list[Binding], at: Context) -> Values:
         found: list[Value] = []
@@ -396,6 +397,9 @@ class Reader:
             nodes = {str(one.arg): one.value for one in node.keywords}
             for name, argument in zip(names[bound:], node.args, strict=False):
                 given[name], nodes[name] = self.values(argument, at), argument
+            if more := getattr(getattr(scope.node, "args", None), "kwarg", None):
+                rest = {name: one for name, one in given.items() if name not in names}
+                env[more.arg] = (Items(self.env(rest)),)
             env |= {name: one for name, one in given.items() if name in names}
             for name in self.deciding.intersection(names, nodes):
                 with suppress(ValueError):
@@ -451,7 +455,7 @@ class Reader:
             case Const():
                 return value != NOTHING and number([value]) is not None
             case Items(inside=inside):
-                return any(map(self.matters, inside.values))
+                return value == NO_MORE or any(map(self.matters, inside.values))
             case External(path=path):
                 library = path.partition(".")[0] in self.code.libraries
                 return library or (path.startswith("builtins.") and path[9].isupper())
@@ -468,7 +472,7 @@ class Reader:
         return (
             function.scope.key in (self.reaching or ())
             or (owner is not None and self.entering(owner))
-            or any(not isinstance(one, Const) for one in function.env.values)
+            or any(not isinstance(one, Const) and one != NO_MORE for one in function.env.values)
         )
 
 

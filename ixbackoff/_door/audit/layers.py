@@ -121,7 +121,7 @@ class LayerTable:
             return [values for values in all_ if values is not None]
 
         label, counts = f"{library}'s default", [count(values) for values in found("count")]
-        if counts or found("unknown") or "**" in named:
+        if counts or found("unknown") or ("**" in named and tries != 1):
             label, known = library, [one for one in counts if one is not None]
             tries = (known[0] + row.get("adds", 0) if known else None) or None
         flags = ["no stop"] if row.get("wraps") and tries == inf and library != OURS else []

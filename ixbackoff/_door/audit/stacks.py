@@ -59,6 +59,8 @@ class Follower:
         self.done: dict[object, tuple[Stack, ...]] = {}
         self.active: list[Closure] = []
         self.layers: dict[tuple[Path, int], Layer] = {}
+        self.known: dict[tuple[Path, int], bool] = {}
+        """Calls of clients that the code base makes, and whether all of their counts are known."""
         self.inner: dict[ast.AST, list[Step]] = {}
         self.left = self.too_large = 0
 
@@ -91,6 +93,7 @@ class Follower:
             one
             for one, places in all_
             if not any(places < more and one.sure <= other.sure for other, more in all_)
+            and not (one.layers[-1].tries is None and self.known.get(one.places[-1]))
             and not intended(one)
         ]
         return sorted(kept, key=lambda one: (not one.sure, -one.tries, str(one.places)))
@@ -317,10 +320,15 @@ class Follower:
             given.pop("**", None)  # it is about the request, and not about the client
         both = self.reader.env({**one.given.named, **given})
         layer = self.table.layer(row, both, file, node.lineno)._replace(name=one.path)
+        place = layer.file, layer.line
+        if one.given.named.get("**") != ():  # not only an annotation
+            self.known[place] = self.known.get(place, True) and layer.tries is not None
+        leaf = Stack((), one.path, layer.gives)
         if layer.tries == 1:
-            return (Stack((), one.path, layer.gives),)
-        self.layers[layer.file, layer.line] = layer
-        return (Stack((layer,), one.path, layer.gives, (), layer.tries is not None),)
+            return (leaf,)
+        self.layers[place] = layer
+        retried = leaf._replace(layers=(layer,), sure=layer.tries is not None)
+        return (retried,) if retried.sure else (retried, leaf)
 
     def inside(self, given: Iterable[Value]) -> tuple[Stack, ...]:
         """Return the stacks of functions that are given to another one, or to a command."""

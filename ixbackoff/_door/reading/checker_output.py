@@ -24,6 +24,7 @@ CODE = re.compile(r"(?P<message>.*?) +\[(?P<code>[a-z-]+)\]$", re.DOTALL)
 RULE = re.compile(r"(?P<message>.*?) \((?P<code>report\w+)\)$", re.DOTALL)
 COLOURS = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\|\x1b\(B")
 SUMMARY = re.compile(r"(?:Found \d+ |Success: )")
+SUCCESS = re.compile(r"(?:\x1b\[[0-9;]*m)*(?:Success: |0 errors, |All checks passed!)")
 LONGEST = 60  # lines in a wrapped message of mypy, at most
 
 
