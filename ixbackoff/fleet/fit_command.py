@@ -56,8 +56,8 @@ def main(arguments: list[str] | None = None) -> int:
         description="Fit a model of a service to the tries that all of its clients recorded.",
         epilog="Exit status: 0; 1 if there is a doubt; 2 if the command or a line is wrong.",
     )
-    traces = {"type": Path, "nargs": "+", "metavar": "FILE"}
-    parser.add_argument("traces", **traces, help="lines of json_observer, or OTLP JSON")
+    words = "lines of json_observer, or OTLP JSON"
+    parser.add_argument("traces", type=Path, nargs="+", metavar="FILE", help=words)
     parser.add_argument("--format", choices=("events", "otlp"), help="default: as each line shows")
     add_flags(parser, [*FLAGS, *seed_flags(SEEDS, "the number of simulations of the trace")])
     args = parser.parse_args(arguments)
