@@ -15,6 +15,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from socket import gaierror
 from typing import NamedTuple
 
 from ixbackoff import ClientError, Download, NotReady, ServerError, Throttled
@@ -35,7 +36,7 @@ FAMILIES = (
 )
 CLEAR = (
     *(ConnectionError, TimeoutError, ServerError, Throttled, NotReady, ClientError, TooLarge),
-    *(RedirectError, ValueError, FileNotFoundError, PermissionError),
+    *(RedirectError, ValueError, FileNotFoundError, PermissionError, gaierror),
 )
 UNCLEAR = re.compile("invalid literal|codec|Exceeds the limit|object|HTTP does not allow")
 """Words of errors that Python raises by itself, or that are about what we have sent."""

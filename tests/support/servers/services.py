@@ -58,7 +58,7 @@ def by_waitress(app: Any) -> Generator[str]:
     try:
         yield f"http://127.0.0.1:{server.effective_port}"
     finally:
-        server.close()
+        server.trigger.pull_trigger(server.close)  # in its own thread: it waits for its files there
         thread.join()
 
 
