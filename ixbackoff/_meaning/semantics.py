@@ -311,7 +311,9 @@ def in_turn(step: FirstStep, inside: InAttempt) -> Task:
                     asked = performed(asked, inside)
                 return step.answered(index, (yield asked))
             except Exception as failure:
-                if turn == end or isinstance(failure, Misuse) or not chooses(step.chosen, failure):
+                if turn == end or isinstance(failure, (Misuse, Stopped)):
+                    raise
+                if not chooses(step.chosen, failure):
                     raise
     finally:
         if ons is not None:

@@ -44,6 +44,7 @@ from ixbackoff import (
     call,
     call_async,
     do,
+    first_of,
     plan,
     unroll,
 )
@@ -193,8 +194,9 @@ class TestStandingInLine:
             lambda asked: at(N0).do(asked).or_bind(lambda _: at(N0).do(ASK), on=Exception),
             lambda asked: at(N0).do(asked.or_else(ASK, on=Exception)),
             lambda asked: at(N2).retry(asked, on=Exception),
+            lambda asked: at(N0).do(first_of([asked, ASK], start=0, on=Exception)),
         ],
-        ids=["or_else", "or_bind", "or_else of an attempt", "retry"],
+        ids=["or_else", "or_bind", "or_else of an attempt", "retry", "first_of"],
     )
     def test_no_step_recovers_from_a_stop(self, recovering: Callable[[Any], Any]) -> None:
         stop, limiter = Signal(), Limiter(0.01, line=1000)
