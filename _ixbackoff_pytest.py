@@ -82,7 +82,7 @@ def pytest_runtest_makereport(
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
     """Write two plans, or two traces, side by side."""
-    if op != "==" or "ixbackoff.testing" not in sys.modules:
+    if op != "==" or "ixbackoff" not in sys.modules:
         return None
     from ixbackoff.testing.comparing import compared
 

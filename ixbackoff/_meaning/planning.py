@@ -341,7 +341,7 @@ class _Planner:
                 for done, rung in enumerate(range(start, end - 1, -1)):
                     self.reach(rung, worst.longest + sum(waits[:done]))
                 if start == ENDLESS != end:
-                    after = after._replace(waits=inf, seconds=inf)
+                    after = after._replace(waits=inf, seconds=inf, longest=inf)
                 self.arrive(outcome, (end, True), after)
                 if step.end is None:
                     self.arrive(outcome, (end, False), after)

@@ -320,6 +320,16 @@ def test_other_lists():
     )
 
 
+def test_plans_are_compared_without_an_import_of_testing(project: pytest.Pytester) -> None:
+    test = """
+from ixbackoff import N1, N2, Log, at, plan
+
+def test_plans():
+    assert plan(at(N1).retry(Log("try"))) == plan(at(N2).retry(Log("try")))
+"""
+    run(project, test).stdout.fnmatch_lines(["E *assert these plans are the same"])
+
+
 def test_tracebacks_show_the_test_and_the_code_under_test_only(project: pytest.Pytester) -> None:
     test = """
 import asyncio
