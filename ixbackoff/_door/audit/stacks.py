@@ -18,7 +18,7 @@ from .reaching import Reaching
 
 PRAGMA = re.compile(r"#\s*ixbackoff: one layer\b")
 DEEPEST, KEPT, MOST = 25, 8, 5_000  # calls in calls; stacks and steps of a function
-SPARE, EACH = 600_000, 4  # steps of all functions together, and how many more each allows
+SPARE, EACH = 600_000, 4  # steps that all functions share, and how many more each function adds
 CALLS = ("", ".call", ".wraps", ".stream", ".run", ".run_async")  # of an object that tries again
 Step: TypeAlias = ast.Call | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.If | ast.Return
 

@@ -33,7 +33,7 @@ class MemoryJournal(Journal):
 
     def __init__(self, run: str, began: float) -> None:
         self.run = run
-        self.seed = 0  # one for all runs: keys also depend on the id of the run
+        self.seed = 0  # one for all runs: idempotency keys also depend on the id of the run
         self.resumed, self.checkpoint = False, None
         self.began = self.time = began  # in seconds of virtual time
         self.answers: dict[str, RecordedAnswer] = {}
