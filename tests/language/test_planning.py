@@ -220,7 +220,7 @@ def test_only_the_run_tells_how_long_a_function_of_bind_takes() -> None:
 def test_a_program_without_end_takes_for_ever_but_for_its_deadline() -> None:
     assert plan(at(FOREVER).retry(do(ask).limit(2))).longest == inf
     assert plan(backoff(FOREVER, within=30)(print)).longest == 30
-    bound = at(FOREVER).do(ask).bind(lambda _: at(N0).do(ask).end())
+    bound = at(FOREVER).do(ask).bind(lambda _: at(FOREVER).do(ask).end())
     assert plan(bound).longest == inf
     assert plan(backoff(N20, within=timedelta(minutes=1))(print)).longest == 60
     assert plan(backoff(N1, within=60)(print), each=2).longest == 1 + 2 * 2
