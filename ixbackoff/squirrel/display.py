@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LONG = 0.5  # seconds after which a download gets a bar
 TERMINALS = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
-"""Environment variables that make rich take standard error for a terminal."""
+"""Environment variables that can make rich take standard error for a terminal."""
 EVERY = 10.0  # seconds between two lines on the progress, without a terminal
 
 Overall: TypeAlias = Callable[[int], str]

@@ -54,7 +54,7 @@ def database_of(folder: Path) -> str:
 
 
 def checked(database: str) -> str:
-    """Return `database` if it can store runs; raise ValueError otherwise."""
+    """Return `database` if its URL is of a kind that can store runs; raise ValueError otherwise."""
     try:
         return checked_database(database)
     except Misuse:

@@ -47,8 +47,8 @@ class FetchedFiles:
     """The files of resources, open and locked until their programs have ended.
 
     The lock keeps other processes from writing to a file and from removing it. If a program
-    succeeds, its file is removed. If it fails, a resumable file stays for a later run in the same
-    folder.
+    succeeds, its file is removed. If it fails, the file stays for a later run in the same folder,
+    if that can resume it.
     """
 
     def __init__(self, connections: Connections, progress: Progress | None = None) -> None:
@@ -59,7 +59,7 @@ class FetchedFiles:
         self._responses: dict[str, OpenResponse] = {}
 
     def has(self, resource: Resource, folder: str) -> bool:
-        """Return whether some bytes of a resource are in a file."""
+        """Return whether a resource has a file, perhaps of an earlier command."""
         return (folder, resource.name) in self._files or bool(self._left_of(resource, folder))
 
     def _left_of(self, resource: Resource, folder: str) -> list[str]:
@@ -112,7 +112,7 @@ class FetchedFiles:
         return path in paths
 
     def release(self, resource: Resource, folder: str, kept: bool) -> None:
-        """Close the file of a resource whose program has ended; remove it if the store has it."""
+        """Close the file of a resource whose program has ended; remove it if `kept`, or private."""
         self.abandon(resource)
         with self._lock:
             file = self._files.pop((folder, resource.name), None)

@@ -97,7 +97,7 @@ class Index:
         return IndexEntry(copy, claims, beginning)
 
     def has(self, resource: Resource, place: str) -> bool:
-        """Return whether a resource has a copy; another squirrel may add or remove it just now."""
+        """Return whether a resource has a copy; another squirrel may be adding one."""
         return bool(self._read(COPY, {"name": resource.name, "place": place}))
 
     def claim(self, command: Claim) -> str:

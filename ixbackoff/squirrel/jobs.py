@@ -19,8 +19,8 @@ ENDING = 3.0  # seconds that threads have to end after an interruption
 class Jobs(Generic[T, A]):
     """Threads that read items, in order, and work on each.
 
-    Items with the same name are worked on one after the other. An interruption, or an exception in
-    a thread, ends all threads: their waits end, and their downloads and uploads are aborted.
+    Items with the same name are worked on one after the other. After an interruption, or an
+    exception in a thread, waits end, downloads and uploads are aborted, and no work begins.
 
     `take` is called with the number of an item and the result of its work, in one thread at a time,
     also for work that ends after an interruption.

@@ -54,7 +54,7 @@ class PostgreSQL:
             yield execute
 
     def _connects(self, _dialect: Any, _record: Any, _words: Any, options: dict[str, Any]) -> None:
-        """Limit the time for a new connection to the remaining seconds of the transaction."""
+        """Limit the time for a connection to the remaining seconds of the transaction, or to 2."""
         if str(options["connect_timeout"]).isdecimal():
             seconds = min(int(options["connect_timeout"]), ceil(self._left))
             options["connect_timeout"] = max(2, seconds)

@@ -195,8 +195,8 @@ class Runs:
             return
         if found.state == "paused":
             self.display.say(
-                f"{resource}: paused, until `ixbackoff durable resume {run}`, with the same "
-                "--database"
+                f"{resource}: paused, until `ixbackoff durable --database URL resume {run}`; URL "
+                "is your --database, or sqlite:///FOLDER/runs.sqlite"
             )
             return
         state = f"; it {found.state}" if store.rests(run) else ""

@@ -101,7 +101,7 @@ def store_checked(storage: Storage) -> Generator[None]:
 
 
 def opened_index(url: str | Path, schedule: Exponential, display: Display) -> Index:
-    """Open the index; while it is not available, wait and retry."""
+    """Open the index; if it is not available, wait and retry, at most three times."""
 
     def open_index() -> Index:
         return Index(url)

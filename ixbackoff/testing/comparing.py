@@ -17,8 +17,8 @@ WIDEST = 60  # characters in a line on the left
 def compared(left: object, right: object) -> list[str] | None:
     """Write two plans, or two traces, side by side, and mark the lines that differ.
 
-    A trace is a list of commands or of `Performed`. Returns `None` for other objects. The first
-    line is the assertion of the test, in words.
+    A trace is a list or tuple of commands, or of `Performed`. Returns `None` for other objects. The
+    first line is the assertion of the test, in words.
     """
     if isinstance(left, Plan) and isinstance(right, Plan):
         return beside("plans", str(left).splitlines(), str(right).splitlines())

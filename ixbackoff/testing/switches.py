@@ -102,7 +102,7 @@ def single_try() -> SingleTry:
 
 @final
 class NoRealWaits(SuiteSwitch):
-    """A block in which a wait that takes time is an error: for tests that must not wait."""
+    """A block in which a real wait, even of 0 s, is an error: for tests that must not wait."""
 
     skips = False
 

@@ -190,7 +190,7 @@ def around() -> type[NoField]:
 SEEN = [NoField, NotCompared, Equal, InAList, InOrder, InAnIterator, InAClosure, InADefault]
 SEEN += [InAPartial, InAFunction, InAService, OneObject]
 REFUSED = {
-    InTheClass: "InTheClass.charged changes when handlers run",
+    InTheClass: "InTheClass.charged changes when the model runs",
     InTheModule: "MODULE changes",
     InAGlobal: "NUMBER changes",
     InADefaultOfTheClass: "A variable of .*charge changes",

@@ -203,7 +203,7 @@ class Frozen:
 
 
 def test_what_is_wrong_in_another_world_is_wrong_in_a_recorded_one() -> None:
-    with pytest.raises(Misuse, match=r"InItsClass\.made changes when handlers run"):
+    with pytest.raises(Misuse, match=r"InItsClass\.made changes when the model runs"):
         explored(InItsClass)
     with pytest.raises(AssertionError, match="cannot assign to field 'other'"):
         explored(Frozen)

@@ -54,8 +54,8 @@ def check_unchanged(before: dict[str, Any], now: dict[str, Any]) -> None:
     for name, value in before.items():
         if now.get(name, value) != value:
             raise Misuse(
-                f"{name} changes when handlers run, but it is no part of the world: keep it in the "
-                "world, which is fresh in each history."
+                f"{name} changes when the model runs, but it is no part of the world: keep it in "
+                "the world, which is fresh in each history."
             )
 
 

@@ -130,7 +130,7 @@ def reason_of(wrong: AssertionError) -> str:
 
 
 def pictured(value: Any, name: str = "", depth: int = NESTED) -> dict[str, str]:
-    """Return the parts of a world as texts, by names such as `shop.charges`."""
+    """Return the parts of a world as texts, by names such as `disk.written`."""
     parts = None if depth < 0 else parts_of(value, name)
     if parts is None:
         return {name or "world": short(value, ITEM)}

@@ -1,4 +1,4 @@
-"""Hashable stand-ins for worlds and answers, equal if and only if the originals read the same.
+"""Hashable stand-ins for worlds and answers, equal only if the originals read the same.
 
 A stand-in has all that a handler can read: every attribute, field or not, and which parts are one
 object. It lacks the order of a set, that of a dict unless an object occurs twice, the parts that a

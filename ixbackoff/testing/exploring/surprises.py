@@ -205,7 +205,7 @@ def named(failure: Exception) -> str:
     except Exception:
         same = False
     if not same:
-        raise Misuse(f"{name} cannot be copied: give its __init__ the arguments of its base class.")
+        raise Misuse(f"{name} cannot be copied: let its __init__ pass its arguments to super().")
     return name
 
 

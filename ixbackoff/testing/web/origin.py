@@ -174,7 +174,7 @@ class Origin:
             self._scripts[asked] = iter(faults)
 
     def go_down(self, seconds: float) -> None:
-        """Refuse new connections for `seconds`, and close idle ones.
+        """Refuse new connections for `seconds`, and close those that are idle after an answer.
 
         >>> from urllib.request import urlopen
         >>> with Origin({"/a": b"acorn"}) as origin:

@@ -44,7 +44,7 @@ class ReceivedRequest:
 
     @property
     def keep_alive(self) -> bool:
-        """True unless the client wants the connection closed after the answer."""
+        """True for HTTP/1.1, unless the client wants the connection closed after the answer."""
         wanted = self.headers.get("connection", "").lower()
         return self.version != "HTTP/1.0" and "close" not in wanted
 
