@@ -55,7 +55,7 @@ class Model(NamedTuple):
 
 
 def fitted(given: Sequence[Try], refusals: Sequence[str], leavings: Sequence[str]) -> Model:
-    """Fit every model of the family to the tries, and choose.
+    """Fit models of the family to the tries, and choose.
 
     Raises:
         ValueError: there is nothing to fit.
