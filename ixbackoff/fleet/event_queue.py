@@ -25,7 +25,7 @@ FAR = 1e300
 """The time, in seconds, from which on events are in no slice."""
 WHEN = itemgetter(0)
 MOST = 1_000_000
-"""The greatest number of events at one time: with more, a simulation presumably never ends."""
+"""The number of events at one time from which on a simulation presumably never ends."""
 
 
 class Events:
@@ -44,9 +44,9 @@ class Events:
 
     Attributes:
         now: the seconds since the beginning.
-        most: the number of events that may happen at one time.
+        most: the number of events at one time from which on `run` can raise Misuse.
         random: the source of all random numbers.
-        count: the number of events so far.
+        count: the number of events so far, once `run` has returned.
     """
 
     __slots__ = ("_later", "_near", "_next", "_slice", "count", "most", "now", "random")
@@ -63,7 +63,7 @@ class Events:
 
     @property
     def empty(self) -> bool:
-        """True if no event is left."""
+        """True if no event is left, once `run` has returned."""
         return not (self._near or self._later)
 
     def at(self, when: float, action: Action, argument: Any = None) -> None:
@@ -101,7 +101,7 @@ class Events:
         """Plan the first event of a slice, or one in the current slice."""
         if not self.now <= when < inf:
             raise ValueError(
-                f"at {when!r} s, but the clock is at {self.now!r} s: give a later time."
+                f"at {when!r} s, but the clock is at {self.now!r} s: give a later time, not inf."
             )
         number = floor(when * SLICES) if when < FAR else -1
         if number <= self._slice:
@@ -118,7 +118,7 @@ class Events:
         """Run all events before the time `until`, and set the clock to it.
 
         Raises:
-            Misuse: `most` events happen at one time.
+            Misuse: time did not advance for `most` events or more.
         """
         near, later, end = self._near, self._later, until * SLICES
         self._run_near(until)

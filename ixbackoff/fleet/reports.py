@@ -59,7 +59,7 @@ class Report:
         elif self.before:
             recovery = "not before the simulation ended"
         else:
-            recovery = "no run succeeded before the outage, so there is no rate to recover"
+            recovery = "the goodput before the outage is 0, so there is no rate to recover"
         return "\n".join(
             [
                 f"goodput    {self.before:.1f} runs/s succeeded before the outage, "

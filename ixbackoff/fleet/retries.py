@@ -1,7 +1,7 @@
 """The state that clients of `at(rung).retry(effect)` share.
 
 They skip the machine, and wait as `ixbackoff._meaning.retrying` says, like every retry of this
-package. tests/fleet/test_clients.py compares them, event by event, with the program's stream.
+package. tests/fleet/test_tries.py compares them, event by event, with the program's stream.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def task_of(effect: Any, inside: InAttempt) -> Task:
 
 
 Refusal: TypeAlias = tuple[Reason, str]
-"""Why a guard has ended a run, and the note on the failure; "" for no note."""
+"""Why a limit or a budget has ended a run, and the note on the failure; "" for no note."""
 
 
 class RunLog:

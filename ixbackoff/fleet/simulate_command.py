@@ -139,12 +139,12 @@ FLAGS = (
         "RATE|MODULE:NAME",
     ),
     Flag("think", 10.0, POSITIVE, "the mean time between a client's runs", "SECONDS"),
-    Flag("seconds", 75.0, number(1, 1e6), "the length of the simulation", "SECONDS"),
+    Flag("seconds", 75.0, number(1, 1e6), "the length, unless a trace is replayed", "SECONDS"),
     Flag(
         "outage",
         None,
         outage,
-        "when the service stops and for how long, in seconds; with LOST, 0 to 1, it only loses "
+        "when the service stops and for how long, in seconds; with LOST, 1 at most, it only loses "
         "that share of its capacity (default: 15:20; with --model none)",
         "START:LENGTH[:LOST]",
     ),
@@ -178,8 +178,8 @@ def parsed(arguments: list[str] | None) -> Namespace:
         prog="ixbackoff fleet simulate",
         description="Let many clients run a program of yours, in virtual time, against a modelled "
         "service that stops for a while, and report whether the service recovers.",
-        epilog="Exit status: 0 if the service recovers, or --model knows enough for a prediction; "
-        "1 if not; 2 if the command is wrong.",
+        epilog="Exit status: 0 if the service recovers with each seed, or --model knows enough "
+        "for a prediction; 1 if not; 2 if the command is wrong.",
     )
     parser.add_argument(
         "program",

@@ -34,7 +34,7 @@ class Panel(NamedTuple):
     title: str = ""
     scale: str = "linear"  # of the vertical axis: "linear", "log" or "symlog"
     x_scale: str = "linear"
-    limits: tuple[float | None, float | None] = (None, None)  # `None`: the ends of the data
+    limits: tuple[float | None, float | None] = (None, None)  # `None`: as the data need
     outage: tuple[str, tuple[float, float]] | None = None  # its name, and its span
 
 

@@ -29,7 +29,7 @@ class Candidate(NamedTuple):
 
     kind: str
     workers: int
-    loss: float  # minus the log-likelihood of all ends, in nats
+    loss: float  # minus the log-likelihood of all ends, and a price for phases, in nats
     works: list[float]  # seconds, outside of the slow phases
     phases: list[tuple[float, float, float]]  # begins, ends and factors
     leak: float  # the work of tries among many others / among few: 1 if the queue is undone
@@ -55,7 +55,7 @@ class Model(NamedTuple):
 
 
 def fitted(given: Sequence[Try], refusals: Sequence[str], leavings: Sequence[str]) -> Model:
-    """Fit every model of the family to the tries, and choose.
+    """Fit models of the family to the tries, and choose.
 
     Raises:
         ValueError: there is nothing to fit.

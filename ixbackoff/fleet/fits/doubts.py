@@ -26,8 +26,8 @@ def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
     names = ", ".join(f"{one.kind} {one.workers}" for one in model.near)
     follows = abs(following(best.phases, arrivals)) > FOLLOWS
     said = {
-        f"{alone / tries:.0%} of the clients' tries lack their run or the try before them: sampled "
-        "spans cannot be fitted; keep all of a short stretch.": alone > 0.01 * tries,
+        "Tries of clients lack their run or the try before them: sampled spans cannot be fitted; "
+        "keep all of a short stretch.": alone > 0.01 * tries,
         f"Too little: {tries} tries, of which {best.busy} came when all workers were at work; give "
         f"{FEW} and {BUSY} or more.": tries < FEW or best.busy < BUSY,
         f"{100 * model.blur:.0f} tries per 100 refusals are on the wrong side of the limit: not "
@@ -35,7 +35,7 @@ def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
         "more than one queue behind.": model.blur > 0.2,
         f"Tries among many take {best.leak:.2f} times the work of tries among few: no queue of the "
         "family explains it.": not 0.85 <= best.leak <= 1.15,
-        f"Equally likely: {names}; simulations show the band of all.": len(model.near) > 1,
+        f"Within 10 nats: {names}; simulations show the band of all.": len(model.near) > 1,
         "There is no queue to fit: no try seems to have waited.": best.kind == "none",
         "No try was refused: the limit of the queue is not known; simulations hold "
         f"for at most {model.seen} tries at a time.": model.limit is None,

@@ -45,7 +45,7 @@ class Recorded(NamedTuple):
 
     tries: list[Try]
     arrivals: list[float]  # of runs
-    alone: int  # the number of tries whose run, or whose previous try in it, is in no file
+    alone: int  # how often a try's run, or its previous try in it, is in no file
 
 
 Span: TypeAlias = tuple[Try, dict[str, Any]]
@@ -117,7 +117,7 @@ def span_of(span: dict[str, Any]) -> Span:
 def add_spans(
     spans: Sequence[Span], peer: str | None, tries: list[Try], arrived: dict[str, float]
 ) -> int:
-    """Add the tries of client spans, and their runs; return the number of tries that are alone.
+    """Add the tries of client spans, and their runs; return how often a run or a try is missing.
 
     The tries are the spans of HTTP clients if there are any, else those of our commands.
     """

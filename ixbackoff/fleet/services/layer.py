@@ -42,7 +42,7 @@ class Layer(Service):
     28
 
     Args:
-        program: the program, whose own schedule, `within`, budget and breaker are ignored.
+        program: the program, whose own schedule, `within`, gates, budget and breaker are ignored.
         below: the service of its commands; `simulate` lists the commands that need none.
         schedule: the schedule of the program.
         budget: makes the budget that all runs of the program share.

@@ -18,7 +18,7 @@ class BoundedQueue(Service):
     >>> BoundedQueue(length=10, work=0.1).workers
     1
 
-    During an outage the workers pause, or are slower, and new requests are queued or rejected.
+    During an outage workers are slower; or they pause, and new requests are queued or rejected.
     Workers also complete requests that clients have abandoned.
 
     Attributes:

@@ -81,7 +81,7 @@ class SlowingServer(Service):
                 raise ValueError(f"{name}={number!r}: give a number, 0 or more.")
 
     def delay(self, concurrency: int) -> float:
-        """Return the seconds that each of `concurrency` concurrent requests takes.
+        """Return the delay while there are `concurrency` requests, in seconds.
 
         >>> SlowingServer().delay(2231)
         128.5809065891...

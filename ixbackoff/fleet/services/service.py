@@ -115,7 +115,7 @@ class Forwarding(Serving):
 
 
 class Service(ABC):
-    """The model of a service: an immutable value. Derive from it for a service of your own.
+    """The model of a service, which many simulations can share. Derive your own from it.
 
     >>> from ixbackoff import N0, Download, at
     >>> from ixbackoff.fleet import Events, Request, Serving, simulate
