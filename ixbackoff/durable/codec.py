@@ -135,9 +135,8 @@ def encode(value: Any, depth: int = 0) -> JSON:
     name = NAMES.get(kind)
     if name is not None:
         encoded = encode(KINDS[name].to(value), depth + 1)
-        if kind in (set, frozenset):
-            encoded.sort(key=repr)  # the same order in every process
-        return {TAG: name, "v": encoded}
+        ordered = sorted(encoded, key=repr) if kind in (set, frozenset) else encoded
+        return {TAG: name, "v": ordered}  # a set has the same order in every process
     return encode_by_base(value, kind, depth + 1)
 
 
