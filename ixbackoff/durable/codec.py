@@ -192,7 +192,7 @@ def decode(encoded: JSON) -> Any:
     if tag not in KINDS:
         raise Unrecordable(
             f"A value of {tag} is in the journal, and this process cannot decode it: call "
-            "recordable(...) where the class is defined."
+            "recordable(...) in a module that this process imports."
         )
     return KINDS[tag].back(decode(encoded["v"]))
 

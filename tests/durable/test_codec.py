@@ -180,7 +180,7 @@ def test_a_class_is_registered() -> None:
         ({"$": "data", "k": "builtins:int", "v": {}}, "is not a dataclass any more"),
         ({"$": "enum", "k": "nowhere:Colour", "v": "RED"}, "cannot be found: leave it in its"),
         ({"$": "failure", "k": "builtins:int", "args": []}, "does not derive from"),
-        ({"$": "mine:Unknown", "v": 1}, r"call recordable\(\.\.\.\) where the class is defined"),
+        ({"$": "mine:Unknown", "v": 1}, r"call recordable\(\.\.\.\) in a module that this process"),
     ],
 )
 def test_a_journal_calls_nothing_but_classes(held: Any, said: str) -> None:
