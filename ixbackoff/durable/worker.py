@@ -89,8 +89,8 @@ def check_no_worker() -> None:
     """Raise Misuse if this process, or the process from which it was forked, has a worker."""
     if WORKERS and WORKERS[0].process != os.getpid():
         raise Misuse(
-            "This process was forked from a process with an engine, so it cannot have one: start "
-            "it with the start method spawn."
+            "This process was forked from a process with an engine, so it cannot perform runs: "
+            "start it with the start method spawn."
         )
     if WORKERS:
         raise Misuse(
