@@ -126,6 +126,11 @@ class Try:
             command = next(self._stream, None)
             if command is not None:  # the clock, for a breaker with a `rate`
                 answered(rest(self._stream, command), self._handlers)
+        elif not isinstance(error, Exception | GeneratorExit):  # Ctrl-C, say: observers see it
+            traceback = error.__traceback__
+            with suppress(type(error)):
+                self._stream.throw(error)
+            error.__traceback__ = traceback
         self._stream.close()
         return False
 

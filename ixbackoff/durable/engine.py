@@ -234,6 +234,7 @@ class Engine(Generic[E]):
             Unrecordable: an argument cannot be recorded.
         """
         starts = [self._new_run(run, workflow, (given,), {}) for run, given in arguments.items()]
+        self._handles(starts)  # check the ids before a run starts
         self.store.enqueue_all(starts)
         return self._handles(starts)
 

@@ -618,8 +618,8 @@ def checked_id(run: str) -> str:
 def checked_database(database: str) -> str:
     given: object = database
     kinds = ("sqlite:///", "postgresql://", "postgresql+psycopg://")
-    named = isinstance(given, str) and given.startswith(kinds)
-    if not named or given in ("sqlite:///", "sqlite:///:memory:"):
+    no_file = ("sqlite:///", "sqlite:///:memory:")
+    if not isinstance(given, str) or not given.startswith(kinds) or given in no_file:
         raise Misuse(
             "database=...: give the URL of a file, sqlite:///runs.sqlite, or of a server, "
             "postgresql://user@host/name."

@@ -68,6 +68,7 @@ def test_an_id_of_another_workflow_is_refused_in_bulk(tmp_path: Path) -> None:
         engine.start_with_id("one", hello, "you").result()
         with pytest.raises(Misuse, match="Run one is a run of the workflow hello, not of other"):
             engine.start_many(other, {"two": "x", "one": "y"})
+        assert [run.run for run in engine.runs()] == ["one"]  # two has not started
 
 
 class Way(enum.Flag):

@@ -68,7 +68,7 @@ def test_what_is_decorated() -> None:
         ((live(), hello), {"database": "mysql://localhost"}, r"database=\.\.\.: give the URL"),
         ((live(), hello), {"database": None}, r"database=\.\.\.: give the URL of a file"),
         ((live(), hello), {"database": "sqlite:///"}, r"database=\.\.\.: give the URL of a file"),
-        ((live(), hello), {"database": "sqlite:///:memory:"}, r"give the URL of a file"),
+        ((live(), hello), {"database": "sqlite:///:memory:"}, "give the URL of a file"),
         ((live(), hello), {"hold": -1}, "hold=-1: give seconds, 0 or more"),
         ((live(), hello), {"hold": float("nan")}, "hold=nan: give seconds, 0 or more"),
         ((live(), hello), {"concurrency": 0}, "concurrency=0: give a whole number, 1 or more"),

@@ -91,6 +91,11 @@ def told(way: Way, made: AnyBackoff, script: list[Outcome]) -> list[tuple[Any, .
     return events
 
 
+def failures_of(kind: type[Ended], found: list[str]) -> Callable[[Event], None]:
+    """Return an observer: an event has its failure only while it is delivered."""
+    return lambda event: found.append(repr(event.failure)) if isinstance(event, kind) else None
+
+
 limits = st.sampled_from([{}, {"within": 2.5}, {"on": (KeyError, NotReady)}])
 
 
@@ -142,9 +147,11 @@ def test_out_of_time_while_a_command_runs() -> None:
 @pytest.mark.parametrize("where", ["program", "decorated", "in_a_block", "answered"])
 def test_what_is_not_an_exception_cancels(where: str, stop: type[BaseException]) -> None:
     recorder = Recorder()
-    with observed(recorder), pytest.raises(stop):
+    ends: list[str] = []
+    with observed(recorder), observed(failures_of(Ended, ends)), pytest.raises(stop):
         seen(EVERY_WAY[where], backoff(N2), [NotReady, stop])
     assert recorder.check() == {"cancelled": 1}
+    assert ends == [repr(stop())]
     assert len(recorder.of(Issued)) == 2
 
 
@@ -167,9 +174,11 @@ def test_a_cancelled_task_is_cancelled(place: str, waiting: bool) -> None:
             await task
 
     recorder = Recorder()
-    with observed(recorder):
+    ends: list[str] = []
+    with observed(recorder), observed(failures_of(Ended, ends)):
         asyncio.run(main())
     assert recorder.check() == {"cancelled": 1}
+    assert ends == ["CancelledError()"]
     assert len(recorder.of(WaitBegan)) == waiting
 
 
