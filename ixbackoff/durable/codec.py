@@ -31,7 +31,7 @@ TAG = "$"
 """The key that marks a value with a type; a dict with this key is encoded as a list of pairs."""
 
 LONGEST = 200  # the greatest number of characters of a value in a message
-NESTED = 100  # the greatest depth of a value
+NESTED = 100  # the greatest depth of a value; a tuple or a set counts twice
 DEEPEST = 5  # the greatest length of a recorded chain of causes
 
 
@@ -57,10 +57,6 @@ def base64_of(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
-def sorted_by_text(value: set[Any] | frozenset[Any]) -> list[Any]:
-    return sorted(value, key=repr)
-
-
 def parts_of_moment(value: datetime | time) -> list[Any]:
     """Return a date and time as text, its `fold`, and the name of its zone."""
     zone = getattr(value.tzinfo, "key", None)
@@ -82,8 +78,8 @@ KINDS: dict[str, Kind] = {
     "bytes": Kind(bytes, base64_of, base64.b64decode),
     "bytearray": Kind(bytearray, bytes, bytearray),
     "tuple": Kind(tuple, list, tuple),
-    "set": Kind(set, sorted_by_text, set),
-    "frozenset": Kind(frozenset, sorted_by_text, frozenset),
+    "set": Kind(set, list, set),
+    "frozenset": Kind(frozenset, list, frozenset),
     "datetime": Kind(datetime, parts_of_moment, partial(moment_of, datetime)),
     "date": Kind(date, date.isoformat, date.fromisoformat),
     "time": Kind(time, parts_of_moment, partial(moment_of, time)),
@@ -122,7 +118,7 @@ def encode(value: Any, depth: int = 0) -> JSON:
     """Return `value` as JSON; raise Unrecordable if a part of it cannot be encoded."""
     kind: type = value.__class__
     if depth > NESTED:
-        raise Unrecordable(f"A value cannot be recorded: it is nested more than {NESTED} deep.")
+        raise Unrecordable(f"A value cannot be recorded: its JSON is nested over {NESTED} deep.")
     if value is None or kind is bool or kind is int:
         return value
     if kind is str:
@@ -138,7 +134,9 @@ def encode(value: Any, depth: int = 0) -> JSON:
         return {TAG: "dict", "v": pairs}
     name = NAMES.get(kind)
     if name is not None:
-        return {TAG: name, "v": encode(KINDS[name].to(value), depth + 1)}
+        encoded = encode(KINDS[name].to(value), depth + 1)
+        ordered = sorted(encoded, key=repr) if kind in (set, frozenset) else encoded
+        return {TAG: name, "v": ordered}  # a set has the same order in every process
     return encode_by_base(value, kind, depth + 1)
 
 
@@ -194,7 +192,7 @@ def decode(encoded: JSON) -> Any:
     if tag not in KINDS:
         raise Unrecordable(
             f"A value of {tag} is in the journal, and this process cannot decode it: call "
-            "recordable(...) where the class is defined."
+            "recordable(...) in a module that this process imports."
         )
     return KINDS[tag].back(decode(encoded["v"]))
 
@@ -243,7 +241,7 @@ def encode_failure(failure: BaseException, depth: int = 0) -> JSON:
     """
     for kind in failure.__class__.__mro__:
         if not issubclass(kind, Exception):
-            break
+            continue
         encoded = encode_as(failure, kind)
         if encoded is None:
             continue

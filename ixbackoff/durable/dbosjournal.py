@@ -45,7 +45,7 @@ class RunHost(Protocol):
     """The worker that performs a segment."""
 
     store: Store
-    threads: asyncio.Semaphore  # limits the handlers that run concurrently
+    threads: asyncio.Semaphore  # limits the handlers that run in threads
     hold: float  # the longest wait, in seconds, that is not parked
 
     def abortable(self) -> AbstractContextManager[None]:

@@ -59,7 +59,7 @@ def resume(store: Store, found: RunSummary) -> Listing:
 
 
 def cancel(store: Store, found: RunSummary) -> Listing:
-    """Cancel a run for good; its `finally` blocks run."""
+    """Cancel a run for good; if a process performs it, its `finally` blocks run."""
     store.cancel(found.run)
     return changed(store, found.run)
 

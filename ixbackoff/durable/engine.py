@@ -99,7 +99,7 @@ class WorkflowHandle(Generic[A]):
         return self._engine.store.resume(self.id)
 
     def cancel(self) -> None:
-        """Cancel the run for good; its `finally` blocks run."""
+        """Cancel the run for good; if a process performs it, its `finally` blocks run."""
         self._engine.store.cancel(self.id)
 
     def __repr__(self) -> str:
@@ -126,8 +126,8 @@ class Engine(Generic[E]):
     'Hello'
 
     Args:
-        interpreter: the handlers of the commands of all workflows. Awaited handlers run on an event
-            loop of the engine, others in threads.
+        interpreter: the handlers of the commands of all workflows. Those of an `AsyncInterpreter`
+            run on an event loop of the engine, others in threads.
         workflows: the workflows whose runs this engine performs.
         database: the URL of the database that stores the runs.
         concurrency: the greatest number of runs of one workflow that an engine performs
@@ -216,8 +216,8 @@ class Engine(Generic[E]):
         """Start a run with an id, or return the run that has this id.
 
         Raises:
-            Misuse: as `start`; or the id is not 1 to 200 printable characters without #, or belongs
-                to another workflow's run.
+            Misuse: as `start`; or the id is blank, or not 1 to 200 printable characters without #,
+                or belongs to another workflow's run.
             Unrecordable: an argument cannot be recorded.
         """
         start = self._new_run(id, workflow, args, kwargs)

@@ -121,7 +121,7 @@ class Journal(Protocol):
 
     @property
     def crowded(self) -> bool:
-        """True while other runs wait for a thread."""
+        """True while no thread is free, so that other runs may wait for one."""
         raise NotImplementedError
 
     async def in_thread(self, function: Callable[[], A]) -> A:

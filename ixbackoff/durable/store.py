@@ -460,7 +460,7 @@ class Store:
             return connection.execute(change.values(values)).rowcount
 
     def cancel(self, run: str) -> None:
-        """Cancel a run for good: its `finally` blocks run."""
+        """Cancel a run for good; if a process performs it, its `finally` blocks run."""
         active = True
         while active:
             found = self.segments(run)
@@ -610,7 +610,7 @@ def checked_id(run: str) -> str:
     ):
         raise Misuse(
             f"The id {run!r}: give a string of 1 to {LONGEST_ID} printable characters without "
-            f"{SEPARATOR}."
+            f"{SEPARATOR}, not only spaces."
         )
     return run
 

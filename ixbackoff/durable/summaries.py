@@ -33,7 +33,7 @@ class RunSummary(NamedTuple):
         began: the start of the run, in seconds since the epoch.
         worker: the id of the worker that had it last; "-" before that, and while parked.
         rung: the number of waits that are left, `None` before the first wait; at `FOREVER` it
-            counts down from 20, without an end.
+            counts down from 20, and stays at 1 during later waits.
         wait_count: the number of waits that it has begun.
         state: its last recorded command, the end of its wait, how it ended, or a word such as
             "queued" or "paused".

@@ -21,7 +21,7 @@ def check_owner_of(path: str) -> None:
     """Raise Misuse if a file of SQLite belongs to another user, or has a second name."""
     path = os.path.realpath(path)
     with suppress(FileNotFoundError):
-        if os.stat(path).st_nlink > 1:
+        if os.path.isfile(path) and os.stat(path).st_nlink > 1:
             raise Misuse(
                 f"The file {path} has another name (a hard link), by which two engines could use "
                 "it: remove one of the names."

@@ -51,7 +51,7 @@ LOGGER = getLogger("ixbackoff")
 DBOS_LOGGER = getLogger("dbos")
 POLL = 0.1  # seconds between two queries of a queue, or of a run whose result is awaited
 REJOIN = 1.0  # seconds between two attempts to get a new lock
-THREADS = 64  # handlers that run concurrently
+THREADS = 64  # handlers that run concurrently in threads
 HEAD_START = 2.0  # seconds by which a segment is due early: DBOS checks once a second
 STOPPING = 5.0  # seconds in which the threads that take runs from queues have to end
 WORKERS: list[Worker] = []
@@ -89,8 +89,8 @@ def check_no_worker() -> None:
     """Raise Misuse if this process, or the process from which it was forked, has a worker."""
     if WORKERS and WORKERS[0].process != os.getpid():
         raise Misuse(
-            "This process was forked from a process with an engine, so it cannot have one: start "
-            "it with the start method spawn."
+            "This process was forked from a process with an engine, so it cannot perform runs: "
+            "start it with the start method spawn."
         )
     if WORKERS:
         raise Misuse(

@@ -58,7 +58,7 @@ def unmapped(address: Address) -> Address:
 def public_only(address: Address) -> bool:
     """Allow only addresses of the public internet, for `Limits(addresses=public_only)`.
 
-    It refuses the machine itself, private networks, link-local addresses (where cloud services hand
+    It refuses loopback addresses, private networks, link-local addresses (where cloud services hand
     out credentials), multicast, reserved addresses, and the IPv6 addresses of such an IPv4 address
     (mapped, NAT64, 6to4). The list is the package's own: the same in every version of Python.
 

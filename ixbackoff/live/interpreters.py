@@ -43,8 +43,8 @@ def live(
 
     - `Download` gets a file over HTTP. The file appears at its path when it is complete and on the
       disk. If a download with a strong ETag breaks off, its part stays as `.{name}.part`, unless it
-      is small, and the next try or run resumes it. Requests accept no encoding; the body of an
-      encoded response is stored unchanged.
+      is small, and on Linux the next try or run resumes it. Requests accept no encoding; the body
+      of an encoded response is stored unchanged.
     - `Upload` puts a file into an object store. In a folder it is on the disk afterwards, and
       leftovers of killed uploads of the same key, `{key}.ixbackoff#1` and so on, are removed.
     - `Delay` sleeps and logs the wait: WARNING after a failure, DEBUG in line at a gate, else INFO.

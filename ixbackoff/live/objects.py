@@ -26,7 +26,7 @@ def objects_below(
 ) -> dict[str, int]:
     """Return the sizes in bytes of the objects whose keys begin with the key of a URL and a slash.
 
-    Each is named by the rest of its key. In a folder, those of inner folders are left out.
+    Each is named by the rest of its key. For a `file:` URL, those of inner folders are left out.
     """
     deadline = Deadline(limits, without_secrets(url))
     folder = file_of(url, stores)

@@ -31,10 +31,10 @@ class PartOrigin(NamedTuple):
 class PartFile:
     """A file that is written beside its target, and replaces the target once it is complete.
 
-    If the server can send ranges, a note beside the part records the origin of its bytes. Then the
-    part stays after a failure or a kill, and the next download resumes it, unless the machine was
-    restarted: the last bytes may be missing on the disk. The part is locked, so two downloads never
-    write into one file.
+    If a response has a strong validator, a note beside the part records the origin of its bytes.
+    Then the part stays after a transient failure or a kill, unless it is small, and the next
+    download resumes it if the boot has the same id: after a restart the last bytes may be missing
+    on the disk. The part is locked, so two downloads never write into one file.
 
     Args:
         path: the target.

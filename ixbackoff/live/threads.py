@@ -2,8 +2,8 @@
 
 The store library, which is written in Rust, completes its futures from threads of its own. At the
 end of the process, Python below 3.14 kills each thread that is about to run Python code, and a
-killed thread of Rust aborts the process. So `awaited` returns only after those threads have left
-Python: `StoreLoop` knows the futures that they still have to complete.
+killed thread of Rust aborts the process. So `awaited` waits, for a few seconds at most, until those
+threads have left Python: `StoreLoop` knows the futures that they still have to complete.
 """
 
 from __future__ import annotations

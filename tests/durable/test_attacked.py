@@ -83,7 +83,7 @@ def test_flags_and_deep_values() -> None:
     for _ in range(NESTED):
         deep = [deep]
     assert decode(encode(deep)) == deep
-    with pytest.raises(Unrecordable, match="nested more than 100 deep"):
+    with pytest.raises(Unrecordable, match="nested over 100 deep"):
         encode({"a": deep})
 
 

@@ -233,6 +233,7 @@ def test_tables_of_an_older_dbos_are_made_new(
     ("database", "said"),
     [
         ("sqlite:////nowhere/runs.sqlite", "cannot be opened: unable to open database file"),
+        ("sqlite:///{folder}", "cannot be opened: unable to open database file"),
         ("sqlite:///{folder}/text", "cannot be opened: file is not a database"),
         ("postgresql://me:opensaysme@127.0.0.1:1/runs", "127.0.0.1:1/runs cannot be opened: conn"),
     ],
