@@ -97,8 +97,8 @@ class Left:
 
 
 NOT_AGAIN = f"{NOTE} not tried again:"
-LATE_WAIT = "a wait of {:g} s would end after the deadline of {:g} s"
-LATE = NOT_AGAIN + " a wait of {:g} s would end after the deadline of the run around it"
+LATE_WAIT = "a wait of {:g} s would not end before the deadline of {:g} s"
+LATE = NOT_AGAIN + " a wait of {:g} s would not end before the deadline of the run around it"
 LEFT: ContextVar[Left | None] = ContextVar("ixbackoff_left", default=None)
 
 
