@@ -77,7 +77,7 @@ async def all_tasks(
     elif trio is not None:
         await trio_tasks(trio, work, items, failures)
     else:
-        raise Misuse("all_of in run_async needs asyncio or trio, and neither is running.")
+        raise Misuse("all_of and hedges in run_async need asyncio or trio: neither is running.")
 
 
 async def asyncio_tasks(
