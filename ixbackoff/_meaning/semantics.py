@@ -1,7 +1,7 @@
 """The meaning of a program: one flat stream of commands.
 
-`chained` walks the steps of a program, and applies a `MapStep`. Two tables hold the meanings of the
-others: `WELL` while it has a value, `FAILED` while it has a failure. `in_attempt` walks an attempt.
+`chained` walks the steps of a program. Two tables hold the meanings of all kinds but `MapStep`:
+`WELL` while the program has a value, `FAILED` while it has a failure. `in_attempt` is for attempts.
 """
 
 from __future__ import annotations
