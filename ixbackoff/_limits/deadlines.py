@@ -118,7 +118,7 @@ def caller_has_gone() -> bool:
 
 
 def in_time_around(after: After) -> After:
-    """Return `after`, but with `None` for a wait that does not end before a deadline around."""
+    """Return `after`, but with `None` for a wait that the time in `LEFT` does not allow."""
     left = LEFT.get()
     if left is None or left.over:
         return after
