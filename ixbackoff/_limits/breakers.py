@@ -64,10 +64,10 @@ class CircuitBreaker:
       attempt are not tries: half an attempt may succeed while the service is down. As steps, `Log`,
       `Now`, `Pick` and `Throw` need no service, so the breaker never refuses them.
     - A failure counts if `on` chooses it. Any other failure, such as a 404, counts as an answer of
-      the service: it does not open the breaker, and as the outcome of a probe it closes the
-      breaker. An answer that `until` or `.expect` rejects is an answer of the service. `Misuse`,
-      `Crowded`, a cancellation and the `CircuitOpen` of another breaker do not count at all. A try
-      that a deadline interrupts while a command runs counts as a failure.
+      the service, as does what `until` or `.expect` rejects: it does not open the breaker, and as
+      the outcome of a probe closes it. `Misuse`, `Crowded`, a cancellation, the `CircuitOpen` of
+      another breaker and failures past the deadline of a served request do not count at all. A try
+      that another deadline interrupts while a command runs counts as a failure.
     - Successes between failures change nothing, except with a `rate`. So choose a number above the
       failures that a healthy service causes, for all programs that share the breaker.
     - A try that is refused during a probe waits until the probe's time is over: with no wait, it
@@ -202,7 +202,7 @@ class CircuitBreaker:
         self._tell("open", "its probe failed")
 
     def counting(self, after: After, clock: Callable[[], float]) -> After:
-        """Return `after`, but with each failure counted first while the breaker is closed."""
+        """Return `after`, but with chosen failures counted first while the breaker is closed."""
         chosen = self._chosen
         failures, within = (0, 0) if self.rated else (self._failures, self._within)
 

@@ -23,8 +23,8 @@ class RetryBudget:
 
     A program takes tokens before it waits to retry. If too few are left, it fails at once with its
     last failure. A wait after a success (`.wait()`) costs nothing. Use one budget for each service,
-    for all programs, threads and tasks that depend on it; `run` and `run_async` take it as
-    `budget`.
+    for all programs, threads and tasks that depend on it; `run`, `run_async` and `backoff` take it
+    as `budget`.
 
     >>> from ixbackoff import N3, Call, NotReady, at, call
     >>> from ixbackoff.testing import Virtual, always

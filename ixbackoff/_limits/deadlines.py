@@ -97,13 +97,13 @@ class Left:
 
 
 NOT_AGAIN = f"{NOTE} not tried again:"
-LATE_WAIT = "a wait of {:g} s would end after the deadline of {:g} s"
-LATE = NOT_AGAIN + " a wait of {:g} s would end after the deadline of the run around it"
+LATE_WAIT = "a wait of {:g} s would not end before the deadline of {:g} s"
+LATE = NOT_AGAIN + " a wait of {:g} s would not end before the deadline around this run"
 LEFT: ContextVar[Left | None] = ContextVar("ixbackoff_left", default=None)
 
 
 def time_around() -> Left | None:
-    """Return the time that the run around the caller has left; `None` for no limit."""
+    """Return the time left for the run or request around the caller; `None` for no limit."""
     left = LEFT.get()
     return None if left is None or left.over else left
 
@@ -118,7 +118,7 @@ def caller_has_gone() -> bool:
 
 
 def in_time_around(after: After) -> After:
-    """Return `after`, but with `None` for a wait that leaves the run around it no time to retry."""
+    """Return `after`, but with `None` for a wait that the time in `LEFT` does not allow."""
     left = LEFT.get()
     if left is None or left.over:
         return after

@@ -115,7 +115,7 @@ class WaitBegan(Value):
     Attributes:
         run: the run that waits.
         seconds: the seconds of the wait.
-        rung: the number of waits left, including this one; 0 in line at a gate.
+        rung: the number of waits left, this one included (FOREVER: 20 to 1); 0 in line at a gate.
         failure: the failure before it, or `None` for a wait after a success.
     """
 

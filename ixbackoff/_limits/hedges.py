@@ -27,8 +27,8 @@ class Hedge:
     A request is slow if it takes longer than all but that share of the last 1000. So one number
     says how long to wait and how much more to ask, as in Finagle's `BackupRequestFilter`. A bucket
     bounds the copies while the whole service is slow: a request adds `extra` tokens, and a copy
-    takes one, as does a transient failure except `NotReady`. After a refusal with a Retry-After,
-    such as `Throttled(30)`, there are no copies until its time.
+    takes one, as does a transient failure of the service except `NotReady`. After a refusal with a
+    Retry-After, such as `Throttled(30)`, there are no copies until its time.
 
     Use one hedge for each service, for all programs, threads and tasks that ask it.
 

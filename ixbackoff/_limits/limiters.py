@@ -95,9 +95,9 @@ class Limiter(Gate):
     def learning(*, line: float | timedelta, most: float | None = None) -> Limiter:
         """Make a limiter that learns its rate, for a service that throttles without Retry-After.
 
-        `Throttled` sets the rate to 0.7 of the measured one. Then it grows as in CUBIC, with the
-        numbers of botocore (`botocore/retries/adaptive.py`), up to `most` tries per second and to
-        twice the measured rate. A long `line` makes it learn late: tries in line keep their turns.
+        `Throttled` sets the rate to 0.7 of the measured one, but not below 0.5 per second. Then it
+        grows as in CUBIC, with the numbers of botocore's adaptive mode, up to `most` and to twice
+        the measured rate. A long `line` makes it learn late: tries in line keep their turns.
 
         >>> Limiter.learning(line=20)
         <Limiter: learns its rate, 20 s in line at most>

@@ -39,7 +39,7 @@ __tracebackhide__ = True
 # that a run may be active, `mark_around` walks the stack and decides: it looks for the frame of a
 # function decorated with `carries_mark`, and reads the local variable `mine` there.
 #
-# What remains: a thread that a handler starts without a copy of its context is not inside.
+# What remains: a thread or task that a handler starts without a copy of its context is not inside.
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -197,9 +197,9 @@ def check_not_rejected(mine: Mark, failure: BaseException | None = None) -> None
 def tries_so_far() -> int:
     """Return the number of failed tries before the current one, inside a function or a handler.
 
-    The number is 0 on the first try and outside of a retry. Only failures that were followed by a
-    wait count. Use the number where a protocol wants the number of resends, as OpenTelemetry does
-    in `http.request.resend_count`.
+    The number is 0 on the first try of a run and outside of runs. Only failures that were followed
+    by a wait count. Use the number where a protocol wants the number of resends, as OpenTelemetry
+    does in `http.request.resend_count`.
 
     >>> from ixbackoff import N2, Log, NotReady, at
     >>> from ixbackoff.observing import tries_so_far

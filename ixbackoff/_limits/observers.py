@@ -122,8 +122,8 @@ def observe(*observers: Observer) -> None:
     """Call `observers` with the events of every run that begins from now on in this process.
 
     The thread or task of the run makes the call, so an observer must be quick, and it must not run
-    programs that wait. Runs that an observer starts are not observed. An observer that raises an
-    exception causes one warning, and the program continues.
+    programs that wait. Runs of an observer or of a simulation are not observed. An observer that
+    raises an exception causes one warning, and the program continues.
 
     >>> from ixbackoff.observing import observe
     >>> observe()
@@ -239,7 +239,7 @@ def reason_of(run: Run, failure: BaseException | None) -> Reason:
 
 
 def current_observer() -> Observer | None:
-    """Return the observer of a run that begins now; `None` inside of an observer."""
+    """Return the observer of a run that begins now; `None` in an observer or a simulation."""
     for observer in PRESENT:  # a loop: another thread may empty the list after a check
         if not this_thread().notifying:
             return observer

@@ -63,7 +63,7 @@ class Throttle(Gate):
     ) -> None:
         self._over = between("over", over, 1.5, 1000, "tries for each answer")
         self._slice = between("ttl", ttl, 1, 3600, "seconds") / SLICES
-        self._most = between("most", most, 0, 0.999, "of all tries")
+        self._most = between("most", most, 0, 0.999, "refusals for each try")
         self._slices = [(0, 0)]  # the tries that ended or were refused, and those answered
         self._ended = self._answered = 0  # the sums of all slices
         self._since = -inf  # the beginning of the last slice

@@ -42,7 +42,7 @@ class PlannedRung(NamedTuple):
         when: the state in which the run waits: "failed", "well", or "perhaps" if it is unknown
             before the run; "" without a wait.
         takes: the seconds of all tries here at most, by their limits (`.limit`) and `each`; `None`
-            if a try has no limit.
+            if a try has no limit, or `tries` is `None`.
         begins: the latest time at which the run reaches this rung, in seconds after its start;
             tries without a limit count 0.
     """

@@ -53,7 +53,7 @@ def descents(
         begin: draws the schedule for a run, at its first wait.
         common: whether all runs can share one draw.
         table: the waits, if they are the same in all runs.
-        first: the number of waits that the run has had before this retry.
+        first: the number of rungs above this retry: the index of its first wait.
         shortens: whether a wait may be shorter than the one before, as in simulations.
         longest: the longest wait that a service or a gate may ask for; a longer one ends the
             retry, and the failure gets a note.

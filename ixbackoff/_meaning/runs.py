@@ -189,7 +189,7 @@ class ProgramRun(Run):
     ) -> Delay | None:
         """Begin the k-th wait, on `rung`, after `failure`; return `None` if no wait is left.
 
-        It raises the failure itself if the task was cancelled, or the run around leaves no time.
+        It raises the failure itself if the task was cancelled, or a deadline around leaves no time.
         """
         try:
             if REJECTED and (mark := RUNNING.get())[0] is not None:

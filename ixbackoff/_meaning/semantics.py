@@ -1,7 +1,7 @@
 """The meaning of a program: one flat stream of commands.
 
-`chained` walks the steps of a program. Two tables hold the meaning of each kind of step: `WELL`
-while the program has a value, `FAILED` while it has a failure. `in_attempt` walks an attempt.
+`chained` walks the steps of a program. Two tables hold the meanings of all kinds but `MapStep`:
+`WELL` while the program has a value, `FAILED` while it has a failure. `in_attempt` is for attempts.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def unrolled(
     Args:
         program: the program, or an attempt.
         how: the schedule and the limits.
-        handlers: answer commands in place, unless the run is observed.
+        handlers: answer commands in place, unless the run is observed or a time limit applies.
         run: the state of the run, if its caller needs it.
         observed: whether to call the current observers. A durable run has its journal between the
             stop and the observers, so it adds them itself.

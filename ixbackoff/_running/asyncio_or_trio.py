@@ -19,9 +19,9 @@ S = TypeVar("S")
 
 
 def shielded() -> AbstractContextManager[object]:
-    """Return a block that protects the cleanup of a cancelled program from further cancellation.
+    """Return a block, for a cleanup, in which the cancellation before it is not raised again.
 
-    Plain asyncio cancels once. trio, and anyio on asyncio, cancel at every await unless shielded.
+    Plain asyncio raises it once; trio, and anyio on asyncio, at every await unless shielded.
     """
     asyncio, trio = running()
     library = trio
@@ -77,7 +77,7 @@ async def all_tasks(
     elif trio is not None:
         await trio_tasks(trio, work, items, failures)
     else:
-        raise Misuse("all_of in run_async needs asyncio or trio, and neither is running.")
+        raise Misuse("all_of and hedges in run_async need asyncio or trio: neither is running.")
 
 
 async def asyncio_tasks(

@@ -1,4 +1,4 @@
-"""The log: a line for each wait of `sleeping`, one for a run that gave up or was refused a wait."""
+"""The log: a line for each wait of `sleeping`, and one for most runs that have given up."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEBUG, WARNING = 10, 30  # logging.WARNING; logging itself costs 16 ms to import
 REFUSED: frozenset[Reason] = frozenset(
     {"no time left", "budget empty", "circuit open", "crowded", "stopped", "asked for too long"}
 )
-"""The reasons of runs that ended in place of a wait."""
+"""The reasons for which the end of a run is logged even if the run has not waited."""
 
 
 def log(wait: Delay, logger: Logger | None = None) -> None:
@@ -87,7 +87,7 @@ def log_inner(name: str, loops: list[Inner], logger: Logger) -> None:
 
 
 def log_end(name: str, story: Story, failure: Exception, logger: Logger | None = None) -> None:
-    """Log that a run has given up, if it has logged a wait, or a wait was refused."""
+    """Log that a run has given up, if it has waited, or if the reason is in `REFUSED`."""
     if not (story.wait_count or story.reason in REFUSED) or story.reason == "misuse":
         return
     to: Any = logger or default_logger()

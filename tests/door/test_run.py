@@ -76,8 +76,8 @@ def test_a_value_that_json_does_not_know(capfd: pytest.CaptureFixture[str]) -> N
             "JOBS:failing --within 0.5",
             1,
             [
-                "failing failed: NotReady: not there (not tried again: a wait of 1 s would end "
-                "after the deadline of 0.5 s; tries: 1, waits: 0, 0 s in all)"
+                "failing failed: NotReady: not there (not tried again: a wait of 1 s would not end "
+                "before the deadline of 0.5 s; tries: 1, waits: 0, 0 s in all)"
             ],
         ),
         (

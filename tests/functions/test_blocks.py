@@ -269,7 +269,7 @@ def test_a_deadline_ends_the_loop() -> None:
                 tries += 1
                 raise NotReady
     assert (tries, world.waits) == (2, [1])
-    assert "would end after the deadline of 3 s" in caught.value.__notes__[0]
+    assert "would not end before the deadline of 3 s" in caught.value.__notes__[0]
 
 
 ENDS = ("fall through", "return", "break")

@@ -217,7 +217,7 @@ def test_a_program_brings_the_defaults_of_its_backoff() -> None:
     with pytest.raises(NotReady) as caught:
         made.run(world.interpreter)
     assert world.waits == [5.0, 5.0]
-    assert any("end after the deadline of 11 s" in note for note in caught.value.__notes__)
+    assert any("not end before the deadline of 11 s" in note for note in caught.value.__notes__)
     world = Virtual(Call.handled_by(always(NotReady())))
     with pytest.raises(NotReady):
         made.run(world.interpreter, schedule=Constant(1), within=60)

@@ -195,7 +195,7 @@ def failing_in_time() -> tuple[list[float | None], Callable[[], str]]:
 
 
 NOT_AGAIN = [
-    "ixbackoff: not tried again: a wait of 4 s would end after the deadline of 7 s",
+    "ixbackoff: not tried again: a wait of 4 s would not end before the deadline of 7 s",
     "ixbackoff: tries: 3, waits: 2, 3 s in all",
 ]
 

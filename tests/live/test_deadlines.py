@@ -186,7 +186,7 @@ def test_a_ladder_begins_no_wait_that_would_end_too_late(way: Way, tmp_path: Pat
         program = at(N5).retry(Download(f"{origin.url}/a", str(tmp_path / "a")))
         with taking(0.3), pytest.raises(ServerError) as caught:
             way.run(program, schedule=OFTEN, within=0.6)  # 0.1 + 0.2, and 0.4 would be too long
-    assert "0.4 s would end after the deadline" in " ".join(caught.value.__notes__)
+    assert "0.4 s would not end before the deadline" in " ".join(caught.value.__notes__)
     assert origin.counts["GET /a"] == 3
 
 

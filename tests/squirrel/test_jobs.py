@@ -215,7 +215,7 @@ def test_a_wait_that_does_not_fit_is_not_begun(asked: str, squirrel: Squirrel) -
         ran = squirrel.run(origin.url + "/nuts", origin.url + "/later", "--jobs", "1")
     assert (ran.status, ran.results[1]) == (1, "copied")
     assert "; not tried again: a wait of " in ran.results[0]
-    assert ran.results[0].endswith(" s would end after the deadline of 900 s")
+    assert ran.results[0].endswith(" s would not end before the deadline of 900 s")
 
 
 def test_what_takes_too_long_is_ended(squirrel: Squirrel) -> None:

@@ -292,7 +292,7 @@ class TestPrograms:
         with pytest.raises(CircuitOpen) as caught:
             at(N3).retry(ASK).run(world.interpreter, breaker=opened(), within=20)
         assert world.waits == []
-        assert "would end after the deadline" in caught.value.__notes__[0]
+        assert "would not end before the deadline" in caught.value.__notes__[0]
 
     def test_a_budget_and_a_breaker_go_together(self) -> None:
         world = world_of(*[NotReady()] * 2)

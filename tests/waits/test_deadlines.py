@@ -91,7 +91,7 @@ def test_no_wait_is_begun_that_leaves_no_time_for_another_try(world_of: Any, run
     assert world.now == 9
     world.expect(work, waited(1), work, waited(2), work, waited(4), work)
     assert last.__notes__ == [
-        "ixbackoff: not tried again: a wait of 8 s would end after the deadline of 10 s",
+        "ixbackoff: not tried again: a wait of 8 s would not end before the deadline of 10 s",
         "ixbackoff: tries: 4, waits: 3, 7 s in all",
     ]
 
@@ -102,7 +102,7 @@ def test_a_failure_that_is_raised_again_and_again_has_the_note_once() -> None:
         with pytest.raises(NotReady):
             virtual(at(N7).retry(work), plain_world(always(failure)), 0.5)
     assert failure.__notes__ == [
-        "ixbackoff: not tried again: a wait of 1 s would end after the deadline of 0.5 s",
+        "ixbackoff: not tried again: a wait of 1 s would not end before the deadline of 0.5 s",
         "ixbackoff: tries: 1, waits: 0, 0 s in all",
     ]
 
@@ -156,7 +156,8 @@ def test_a_limit_is_for_each_try_and_a_deadline_for_all(world_of: Any, run: Run)
         run(slow, world, 12)
     world.expect(work, waited(1), work, waited(2), work)  # at 0, 3 and 7; the next would be at 13
     assert world.now == 9
-    assert raised.value.__notes__[0].endswith("a wait of 4 s would end after the deadline of 12 s")
+    note = raised.value.__notes__[0]
+    assert note.endswith("a wait of 4 s would not end before the deadline of 12 s")
     world = world_of(always(takes(60, 1)))
     with pytest.raises(DeadlineExceeded, match="not done within 8 s"):
         run(slow, world, 8)
@@ -193,7 +194,7 @@ def test_a_wait_of_a_program_that_is_well_may_end_at_the_deadline_and_not_after_
     world = Virtual(Ask.handled_by(always(takes(2, 7))))
     assert program.run(world.interpreter, within=3) == 7
     world = Virtual(Ask.handled_by(always(takes(2, 7))))
-    with pytest.raises(DeadlineExceeded, match="a wait of 1 s would end after the deadline"):
+    with pytest.raises(DeadlineExceeded, match="a wait of 1 s would not end before the deadline"):
         program.or_else(work, on=Exception).run(world.interpreter, within=2.5)
     world.expect(work)
 
@@ -332,7 +333,7 @@ def test_a_wait_that_is_not_begun_costs_no_budget() -> None:
     with pytest.raises(NotReady) as raised:
         at(N3).retry(work).run(world.interpreter, within=2, budget=budget)
     assert budget.left == 3  # one wait was begun
-    assert "would end after the deadline" in raised.value.__notes__[0]
+    assert "would not end before the deadline" in raised.value.__notes__[0]
 
 
 def test_an_empty_budget_ends_a_program_before_its_deadline() -> None:
