@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ixbackoff.testing.web import Origin, Status
+from ixbackoff.testing.web import Hang, Origin, Status
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of frameworks about themselves
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "frameworks.md"
@@ -40,8 +40,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def origin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Origin]:
-    """A service that is busy at first, one that stays so, and one without the page."""
-    faults: Any = {"/walden": [BUSY, BUSY], "/dune": repeat(BUSY)}
+    """A service that is busy at first, one that stays so, and one that hangs."""
+    faults: Any = {"/walden": [BUSY, BUSY], "/dune": repeat(BUSY), "/slow": repeat(Hang())}
     with Origin({"/walden": b"12", "/dune": b"9"}, faults) as served:
         monkeypatch.setenv("PRICES", served.url)
         yield served
@@ -58,6 +58,7 @@ def test_fastapi(origin: Origin) -> None:
         assert (client.get("/prices/walden").text, requests_of(origin, "/walden")) == ("12", 3)
         assert (client.get("/prices/dune").status_code, requests_of(origin, "/dune")) == (503, 4)
         assert (client.get("/prices/lost").status_code, requests_of(origin, "/lost")) == (502, 1)
+        assert client.get("/prices/slow").status_code == 503
 
 
 @pytest.mark.parametrize("task", ["fetch", "fetch_later"])
