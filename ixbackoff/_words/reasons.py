@@ -23,7 +23,7 @@ Reason: TypeAlias = Literal[
 - "well": it succeeded.
 - "gave up": it failed, and had no rung left, or no step that retries.
 - "not worth another try": it failed with an exception that `on` does not choose.
-- "no time left": its deadline passed, or a wait would have ended after it.
+- "no time left": its deadline passed, or a wait would not have ended before it.
 - "budget empty": the retry budget had no token for another try.
 - "circuit open": it failed with `CircuitOpen`: the breaker refused its last try.
 - "crowded": it failed with `Crowded`: a gate refused its last try.

@@ -135,7 +135,7 @@ class Delay(Command[None]):
 
     @property
     def rung(self) -> int:
-        """The number of waits that are left, this one included; 0 for a try that stands in line."""
+        """The number of waits left, this one included (FOREVER: 20 to 1); 0 in line at a gate."""
         return self._rung
 
     @property

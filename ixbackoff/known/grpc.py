@@ -1,4 +1,4 @@
-"""Failures of gRPC, sync and in `grpc.aio`, by gRPC's list of status codes.
+"""Failures of gRPC, sync and in `grpc.aio`, by their status codes.
 
 Three permanent failures are recognized by their text: a message that is too large, a host that does
 not exist, and a certificate that does not verify. Anything but digits in `grpc-retry-pushback-ms`
