@@ -273,7 +273,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     def retry_with(
         self, function: Callable[[int], CommandOrAttempt[F, B]], on: On = is_transient
     ) -> Program[I, N0, B, E_co | F | Delay]:
-        """Retry as `retry` does, with the effect that `function` makes of the number of waits left.
+        """Retry the effect that `function` makes of the number of waits left, at `FOREVER` 20 to 1.
 
         >>> from ixbackoff import N2, Call, NotReady, at, call
         >>> from ixbackoff.testing import Virtual, answers
