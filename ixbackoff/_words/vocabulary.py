@@ -135,7 +135,7 @@ class Delay(Command[None]):
 
     @property
     def rung(self) -> int:
-        """The number of waits left, with this one; 20 down to 1 at `FOREVER`, 0 in line at a gate."""
+        """The number of waits left, with this one; 20 to 1 at `FOREVER`, 0 in line at a gate."""
         return self._rung
 
     @property
