@@ -401,7 +401,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         Raises:
             Misuse: the program is open, that is, it does not end at `N0`; or a command has no
                 handler; or this program may wait, and so may one that is running around it.
-            ValueError: `within` is neither a finite number nor a `timedelta`.
+            ValueError: `within` or `longest` is not a usable number of seconds or `timedelta`.
             DeadlineExceeded: the time of the run was over.
             Stopped: `stop` was set before the first command, in a `.wait()`, or in line at a gate.
             Exception: the last failure itself, with a note of its tries and waits.
