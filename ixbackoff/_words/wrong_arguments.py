@@ -45,7 +45,7 @@ INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("reset_timeout", "recovery_timeout", "break_duration"), OPEN_FOR),
     **dict.fromkeys(("fail_max", "failure_threshold", "max_failures", "threshold"), FAILURES),
     "window": ("within=10, in seconds",),
-    "exclude": ON,
+    "exclude": ("on=..., a predicate that is false for the excluded failures",),
     "expected_exception": ON,
     "giveup": ("on=..., a predicate that is true for the failures to retry",),
     "status_forcelist": RAISES,
