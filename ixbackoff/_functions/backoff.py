@@ -391,7 +391,7 @@ def backoff(
 
     Raises:
         TypeError: `rung` is not a rung, or another argument is not of its kind.
-        ValueError: a time is neither a number of seconds nor a `timedelta`; or the schedule draws
+        ValueError: a time is not a usable number of seconds or `timedelta`; or the schedule draws
             no random numbers and gives an unusable number of seconds.
     """
     exactly: Any = rung

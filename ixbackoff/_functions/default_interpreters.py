@@ -62,7 +62,7 @@ def answered_by(
 
     It applies to this thread or task, and to tasks that the block starts. An `Interpreter` runs
     functions (`Call`) and coroutine functions (`CallAsync`), an `AsyncInterpreter` coroutine
-    functions only. A command without a handler fails; the real function is not called instead.
+    functions only: plain ones run as without it. A command for which it has no handler fails.
 
     >>> from ixbackoff import N3, Call, NotReady, answered_by, backoff
     >>> from ixbackoff.testing import Virtual, answers

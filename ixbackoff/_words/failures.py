@@ -95,7 +95,7 @@ class ServerError(Transient):
 
 
 class CircuitOpen(Transient):
-    """The service was not asked: a `CircuitBreaker` is open.
+    """The service was not asked: a `CircuitBreaker` refused the try.
 
     >>> str(CircuitOpen(30))
     'circuit open: the service is not asked for 30 s'

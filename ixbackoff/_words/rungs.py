@@ -119,8 +119,8 @@ class Succ(Nat, _Exact, Generic[P_inner], only_Z_Succ_and_Forever_are_rungs=_Sea
 class Forever(Nat, _Exact, only_Z_Succ_and_Forever_are_rungs=_Seal):
     """The rung of a ladder without end: `.retry` there has no last try.
 
-    The waits are those of a ladder from `N20`, and then the last of them again and again. Only
-    `.retry`, `.resume`, `.retry_with` and `.end` leave it, and they lead to `N0`.
+    The waits are those of a ladder from `N20`, and then its last one repeatedly, with new jitter.
+    Only `.retry`, `.resume`, `.retry_with` and `.end` leave it, and they lead to `N0`.
     """
 
     __slots__ = ()

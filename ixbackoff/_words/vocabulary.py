@@ -135,7 +135,7 @@ class Delay(Command[None]):
 
     @property
     def rung(self) -> int:
-        """The number of waits left, this one included (FOREVER: 20 to 1); 0 in line at a gate."""
+        """The number of waits left, with this one; 20 to 1 at `FOREVER`, 0 in line at a gate."""
         return self._rung
 
     @property
@@ -200,7 +200,7 @@ class Now(Command[float]):
 
 
 CLOCK = Now()
-"""The command that deadlines and budgets issue beside a program; it is not in any trace."""
+"""The command that deadlines, budgets, breakers and gates issue; it is not in any trace."""
 
 
 class Passage(Command["float | None"]):
@@ -226,7 +226,7 @@ LEAST, MOST = 1e-3, 1e9
 
 
 class Reserve(Command[float]):
-    """A turn at a service that many processes ask: at most `tries` in `per` seconds, for all.
+    """A turn at a service: at most `tries` in `per` seconds, after a burst, for many processes.
 
     `do(effect).through(Reserve(...))` issues it before each try, which then stands in line for the
     seconds of the answer, or fails with `Crowded` at once, as with a `Limiter`. The handler decides

@@ -15,8 +15,8 @@ from .rungs import DEEPEST
 
 __tracebackhide__ = True
 
-TRIES = ("attempts", "tries", "max_tries", "max_attempts", "stop_after_attempt", "total", "stop")
-RETRIES = ("retries", "max_retries", "num_retries")
+TRIES = ("attempts", "tries", "max_tries", "max_attempts", "stop_after_attempt")
+RETRIES = ("retries", "max_retries", "num_retries", "total")
 BASE = ("schedule=Exponential(base=...)", "base=1, the first wait")
 FACTOR = ("schedule=Exponential(factor=...)", "factor=2")
 CAP = ("schedule=Exponential(cap=...)", "cap=60, the longest wait")
@@ -45,7 +45,7 @@ INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("reset_timeout", "recovery_timeout", "break_duration"), OPEN_FOR),
     **dict.fromkeys(("fail_max", "failure_threshold", "max_failures", "threshold"), FAILURES),
     "window": ("within=10, in seconds",),
-    "exclude": ON,
+    "exclude": ("on=..., a predicate that is false for the excluded failures",),
     "expected_exception": ON,
     "giveup": ("on=..., a predicate that is true for the failures to retry",),
     "status_forcelist": RAISES,
@@ -165,7 +165,7 @@ def shown_name(function: Any) -> str:
 def instead(word: str, value: object, name: str, takes: list[str]) -> str:
     retries = "rung" in takes or name in (".replace", ".retry", ".resume", ".retry_with")
     if (word in TRIES or word in RETRIES) and retries and not callable(value):
-        start = "at" if name.startswith(".r") and name != ".replace" else "backoff"
+        start = "backoff" if name in ("backoff", ".replace") else "at"
         return in_rungs(word, value, start)
     if word in RUN_OPTIONS and (name == "at" or name.startswith(".")):
         return f"that is an argument of the run: write .run(interpreter, {word}=...)"

@@ -273,7 +273,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     def retry_with(
         self, function: Callable[[int], CommandOrAttempt[F, B]], on: On = is_transient
     ) -> Program[I, N0, B, E_co | F | Delay]:
-        """Retry as `retry` does, with the effect that `function` makes of the number of waits left.
+        """Retry the effect that `function` makes of the number of waits left, at `FOREVER` 20 to 1.
 
         >>> from ixbackoff import N2, Call, NotReady, at, call
         >>> from ixbackoff.testing import Virtual, answers
@@ -401,7 +401,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         Raises:
             Misuse: the program is open, that is, it does not end at `N0`; or a command has no
                 handler; or this program may wait, and so may one that is running around it.
-            ValueError: `within` is neither a finite number nor a `timedelta`.
+            ValueError: `within` or `longest` is not a usable number of seconds or `timedelta`.
             DeadlineExceeded: the time of the run was over.
             Stopped: `stop` was set before the first command, in a `.wait()`, or in line at a gate.
             Exception: the last failure itself, with a note of its tries and waits.

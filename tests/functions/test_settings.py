@@ -259,6 +259,8 @@ def test_it_runs_commands_and_attempts() -> None:
         ({"attempts": 5}, r"backoff\(attempts=5\): 5 tries are N4, so write backoff\(N4\)."),
         ({"max_tries": 1}, "1 try is N0"),
         ({"max_retries": 3}, r"4 tries are N3, so write backoff\(N3\)"),
+        ({"total": 3}, r"4 tries are N3, so write backoff\(N3\)"),
+        ({"exclude": OSError}, "on=..., a predicate that is false"),
         ({"attempts": 500}, "give a rung, N0 to N20"),
         ({"timeout": 5}, "write within=..., in seconds"),
         ({"wait": 5}, "write schedule=Exponential"),
