@@ -1,7 +1,8 @@
 """Calls of a decorated function, repeated while they fail, by one loop in a sync and async form.
 
 A call does the same as its program (`Backoff.program`), many times as fast; a test compares them.
-With a time limit, a budget, a stop, a gate or another interpreter, it runs that program.
+With a time limit, a budget, a stop, a gate or another interpreter, and where a run or a request
+around it leaves it a single try or less time, it runs that program.
 """
 
 from __future__ import annotations
@@ -60,9 +61,9 @@ def caller(backoff: Any, function: Any) -> Any:
     return caller_sync(called, swapped)
 
 
-# The two loops differ in `await`, and in two outcomes that only a plain function has: a coroutine
-# and a StopIteration. Their state is in local variables: in an object, a retry takes a fifth
-# longer. What a first try does not need is made at the first failure (`NOT_YET`).
+# The two loops differ in `await`, in the mark of the thread, in cancellation, and in the coroutine
+# that only a plain function can return by mistake. Their state is in local variables: in an object,
+# a retry takes a fifth longer. What a first try does not need is made at the first failure.
 #
 # A call at N0 leaves the mark of the context alone, or it would hide the run around it. Any other
 # call marks the context, and again before a retry if the mark has been replaced meanwhile: by the
