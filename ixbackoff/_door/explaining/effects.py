@@ -193,11 +193,11 @@ def decorated(parsed: Parsed) -> Explanation | None:
         return Explanation(
             "retry-in-an-attempt",
             "@attempt takes a generator function of commands, but this one makes a program.",
-            "Leave @attempt out, and pass the function to .bind(...).",
+            "Leave @attempt out, and join its program with >> or .bind(...).",
         )
     return Explanation(
         "not-an-attempt",
-        f"@attempt takes a generator function, whose type is Do[commands, value], but this is "
+        f"@attempt takes a generator function that returns Do[commands, value], but this is "
         f"{described(parsed.got)}.",
         "Write `-> Do[Download, None]`, and `yield from` before each command.",
     )

@@ -127,7 +127,7 @@ def described(text: str) -> str:
 
 
 def with_names(text: str) -> str:
-    """Replace the rungs in a text by their names.
+    """Replace the finite rungs in a text by their names.
 
     >>> with_names("Program[Succ[Succ[Z]], Z, None, Delay]")
     'Program[N2, N0, None, Delay]'
