@@ -229,6 +229,15 @@ def test_no_message_is_too_strange(wording: str, it: str, wanted: str, method: s
         assert said.ladder is None or drawing(said.ladder)
 
 
+def test_a_command_alone_is_retried_where_a_function_would_be() -> None:
+    wanted = "Callable[[int], CommandOrAttempt[Never, Never]]"
+    said = explained(
+        f'Argument 1 to "retry_with" of "Program" has incompatible type "Log"; expected "{wanted}"'
+    )
+    assert said is not None
+    assert said.fix.endswith("or .retry(...) for a command alone.")
+
+
 @given(st.text(max_size=80))
 def test_any_text_may_be_a_message(text: str) -> None:
     explained(text)

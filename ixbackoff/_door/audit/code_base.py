@@ -195,7 +195,7 @@ class CodeBase:
     def each(self, *known: dict[Any, Any]) -> Iterator[Module]:
         """Yield all modules; after each share of them, drop all trees, and what refers to them.
 
-        Trees need 50 times the memory of their source. The garbage collector would visit those
+        Trees need some 30 times the memory of their source. The garbage collector would visit those
         that are kept again and again, so it is off meanwhile.
         """
         sizes = [module.path.stat().st_size for module in self.modules.values()]
@@ -217,6 +217,6 @@ class CodeBase:
                 gc.enable()
 
     def find(self, name: str) -> Module | None:
-        """Return a module by its name, or by an end of it that only one, and no library, has."""
+        """Return a module by its name, or by an end that only one has and that names no library."""
         library = name.partition(".")[0] in self.libraries
         return self.modules.get(name) or (None if library else self.ends.get(name))

@@ -21,7 +21,7 @@ FLIPPED: dict[type, type] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, a
 
 
 def level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements of a block, and of each `if`, `with`, and `try` or its `else` in it."""
+    """Yield a block's statements, also of `if`, `with` and `try`, not of handlers or `finally`."""
     for one in body:
         yield one
         if isinstance(one, ast.If | ast.With | ast.AsyncWith | ast.Try):

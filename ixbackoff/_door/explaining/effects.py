@@ -32,11 +32,12 @@ def tried(parsed: Parsed) -> Explanation | None:
     from_a_function = wanted != parsed.wanted or (parsed.kind == "value" and not parsed.method)
     given = answer(parsed.got) if from_a_function else parsed.got
     if from_a_function and parsed.kind == "argument" and not is_function(parsed.got):
+        alone = ".retry(...)" if parsed.method == "retry_with" else ".do(...)"
         return Explanation(
             "not-a-command",
             f".{parsed.method}(...) takes a function that makes a command or an attempt, but this "
             f"is {described(parsed.got)}.",
-            f"Write .{parsed.method}(lambda value: ...), or .do(...) for a command alone.",
+            f"Write .{parsed.method}(lambda value: ...), or {alone} for a command alone.",
         )
     if is_program(given):
         return a_program(parsed, given, from_a_function)
