@@ -306,8 +306,8 @@ def test_the_deepest_rung_has_no_higher_one() -> None:
     assert said is not None
     assert "N21" not in said.fix
     said = explained(
-        "Argument to bound method `Program.backoff` is incorrect: Expected "
-        f"`Program[{deepest}, Succ[Unknown], None, Delay]`, found `Program[{deepest}, Z, None, Delay]`"
+        "Argument to bound method `Program.backoff` is incorrect: Expected `Program["
+        f"{deepest}, Succ[Unknown], None, Delay]`, found `Program[{deepest}, Z, None, Delay]`"
     )
     assert said is not None
     assert "higher" not in said.fix
