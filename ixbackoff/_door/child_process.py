@@ -99,7 +99,7 @@ def ended(child: int, watched: set[signal.Signals], end: float | None) -> ChildE
 
 
 def polled(child: int) -> int | None:
-    """Return the wait status of an ended child; if job control stopped it, stop as well."""
+    """Return the wait status of the child, or `None`; if job control stopped it, stop as well."""
     changed, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
     if not changed:
         return None

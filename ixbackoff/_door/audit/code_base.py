@@ -32,7 +32,7 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 
 def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Yield nodes and all below them, in order; of a definition, its decorators only."""
+    """Yield nodes and all below them, in order; below a definition, its decorators only."""
     stack = [*nodes][::-1]
     while stack:
         node = stack.pop()
