@@ -229,6 +229,14 @@ def test_no_message_is_too_strange(wording: str, it: str, wanted: str, method: s
         assert said.ladder is None or drawing(said.ladder)
 
 
+def test_a_ladder_without_end_has_the_name_that_one_writes() -> None:
+    got, wanted = "Program[Z, Z, None, Never]", "Program[Forever, Z, None, Never]"
+    said = explained(f'Incompatible return value type (got "{got}", expected "{wanted}")')
+    assert said is not None
+    assert said.sentence == "This program starts at N0, not at FOREVER."
+    assert said.fix.startswith("Start it with at(FOREVER),")
+
+
 def test_a_command_alone_is_retried_where_a_function_would_be() -> None:
     wanted = "Callable[[int], CommandOrAttempt[Never, Never]]"
     said = explained(
