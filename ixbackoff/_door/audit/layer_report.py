@@ -56,8 +56,7 @@ def text(
         yield f"  by {' -> '.join(filter(None, [*stack.way, stack.leaf]))}"
     if not entries:
         kind = "stack" if everything else "certain stack"
-        more = "" if limit is None else f" of more than {limit} tries"
-        yield f"No {kind}{more} found."
+        yield f"No {kind}{'' if limit is None else f' of more than {limit} tries'} found."
     elif len(entries) > top:
         yield f"\n{len(entries) - top} more: --top {len(entries)} shows them."
     if everything:

@@ -49,9 +49,7 @@ def listed(parsed: Parsed, wanted: str) -> Explanation | None:
         return None
     inner = split(parsed.got).inner
     if inner and inner[0] in ("object", "AnyCommand"):
-        pair = (
-            " Or give them one by one: all_of(first, second)." if parsed.method == "all_of" else ""
-        )
+        pair = " Or give each by itself: all_of(a, b)." if parsed.method == "all_of" else ""
         return Explanation(
             "not-a-command",
             f"The effects in this list differ, and their common type is {inner[0]}.",
