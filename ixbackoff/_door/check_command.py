@@ -14,7 +14,7 @@ from .python_files import python_files
 if TYPE_CHECKING:
     from .reading.checker_output import Error
 
-UNCHANGED = ("full", "concise")  # formats that change only the lines of explained errors
+UNCHANGED = ("full", "concise")  # formats that print other errors as they are
 FORMATS = (*UNCHANGED, "json", "github", "sarif")
 
 
@@ -24,7 +24,7 @@ def parsed(words: list[str]) -> tuple[str, str, list[str]]:
         prog="ixbackoff check",
         usage="%(prog)s [--checker NAME] [--output-format FORMAT] [ARGUMENT ...] | -",
         description="Run a type checker, and explain its errors about programs: a sentence, a "
-        "drawing of the ladder, and a correction. Other output is printed unchanged. All other "
+        "drawing of the ladder, and a correction. Other errors are printed unchanged. All other "
         "arguments, and all after --, are passed to the checker. mypy runs the plugins that its "
         "configuration names, also one in a folder above: check only code that you trust. With - "
         "the output of a checker is read from standard input: mypy src | ixbackoff check -",

@@ -45,7 +45,7 @@ def command(name: str, words: list[str], plainly: bool) -> list[str]:
     more = [one for one in checker.plainly if plainly and one.partition("=")[0] not in given]
     if name == "pyrefly" and not pyrefly_configured(given):
         print(
-            "pyrefly has no configuration here, and its preset `basic` hides most mistakes: it is "
+            "pyrefly has no configuration of its own here, so it could hide most mistakes: it is "
             "started with --preset=default.",
             file=sys.stderr,
         )

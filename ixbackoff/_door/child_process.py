@@ -27,7 +27,7 @@ class ChildEnd(NamedTuple):
 
 
 class NotStarted(Exception):
-    """A command cannot be run; `status` is 127 if it was not found, else 126."""
+    """A command cannot be run; `status` is 127 if none has that name, else 126."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -99,7 +99,7 @@ def ended(child: int, watched: set[signal.Signals], end: float | None) -> ChildE
 
 
 def polled(child: int) -> int | None:
-    """Return the wait status of the child if it has ended; if it was stopped, stop as well."""
+    """Return the wait status of the child, or `None`; if job control stopped it, stop as well."""
     changed, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
     if not changed:
         return None

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from urllib.parse import quote
 
 from .explain_command import pages
 from .explaining.findings import Finding
@@ -19,7 +20,7 @@ INDENT = "    "
 
 
 def head(finding: Finding) -> str:
-    """Write the place of an error as its checker does."""
+    """Write the place of an error and its severity, as mypy does."""
     error = finding.error
     column = f":{error.column}" if error.column else ""
     return f"{error.file}:{error.line}{column}: {finding.explanation.severity}:"
@@ -144,7 +145,7 @@ def uri(file: str) -> str:
     path = Path(file)
     if path.is_absolute() and path.is_relative_to(Path.cwd()):
         path = path.relative_to(Path.cwd())
-    return path.as_uri() if path.is_absolute() else path.as_posix()
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
 
 
 def errors(pieces: Iterable[Piece]) -> Iterator[tuple[Error, Finding | None]]:

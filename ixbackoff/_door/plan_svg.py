@@ -182,7 +182,7 @@ def label(x1: float, x2: float, y: float, words: str, limits: Sequence[float]) -
 
 
 def dots(axis: Axis, y: float, rung: PlannedRung) -> Iterator[str]:
-    """Draw a dot at the start of each try on a rung; a hollow dot if their number is unknown."""
+    """Draw dots at the starts of tries on a rung; a hollow dot if their number is unknown."""
     start = rung.begins
     if rung.tries is None:
         yield f'<circle class="try told" cx="{axis.x(start):.1f}" cy="{y:g}" r="6"/>'

@@ -26,9 +26,9 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
         prog="ixbackoff run",
         usage="ixbackoff run MODULE:PROGRAM [options] [-- ARGUMENT ...]\n"
         "       ixbackoff run RUNG [options] -- COMMAND ...",
-        description="Run a program, or retry a shell command on a ladder, after longer and longer "
-        "waits. Waits are logged to standard error; the value of a program is printed to standard "
-        f"output. {named_objects.TRUST}",
+        description="Run a program, or retry a shell command on a ladder, whose waits never get "
+        "shorter. Waits are logged to standard error; the value of a program is printed to "
+        f"standard output. {named_objects.TRUST}",
         epilog="Exit status: for a program 0, 1 if it fails, 2 if it cannot be run; for a shell "
         f"command that of its last try, or {shell_command.LATE} if --within ended that try.",
     )

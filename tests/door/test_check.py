@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff.__main__ import main
-from ixbackoff._door import checkers
+from ixbackoff._door import checkers, formats
 from ixbackoff._door.reading.checker_output import Error, errors_in
 
 from ..support.processes import Child
@@ -195,6 +195,10 @@ def test_code_scanning_reads_a_document() -> None:
     place = run["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "program.py"
     assert place["region"] == {"startLine": 4, "startColumn": 39}
+
+
+def test_the_name_of_a_file_is_escaped_in_a_uri() -> None:
+    assert formats.uri("a b/c#1.py") == "a%20b/c%231.py"
 
 
 @pytest.mark.parametrize("form", ["full", "concise", "json", "github", "sarif"])

@@ -229,6 +229,23 @@ def test_no_message_is_too_strange(wording: str, it: str, wanted: str, method: s
         assert said.ladder is None or drawing(said.ladder)
 
 
+def test_a_ladder_without_end_has_the_name_that_one_writes() -> None:
+    got, wanted = "Program[Z, Z, None, Never]", "Program[Forever, Z, None, Never]"
+    said = explained(f'Incompatible return value type (got "{got}", expected "{wanted}")')
+    assert said is not None
+    assert said.sentence == "This program starts at N0, not at FOREVER."
+    assert said.fix.startswith("Start it with at(FOREVER),")
+
+
+def test_a_command_alone_is_retried_where_a_function_would_be() -> None:
+    wanted = "Callable[[int], CommandOrAttempt[Never, Never]]"
+    said = explained(
+        f'Argument 1 to "retry_with" of "Program" has incompatible type "Log"; expected "{wanted}"'
+    )
+    assert said is not None
+    assert said.fix.endswith("or .retry(...) for a command alone.")
+
+
 @given(st.text(max_size=80))
 def test_any_text_may_be_a_message(text: str) -> None:
     explained(text)
@@ -296,3 +313,9 @@ def test_the_deepest_rung_has_no_higher_one() -> None:
     )
     assert said is not None
     assert "N21" not in said.fix
+    said = explained(
+        "Argument to bound method `Program.backoff` is incorrect: Expected `Program["
+        f"{deepest}, Succ[Unknown], None, Delay]`, found `Program[{deepest}, Z, None, Delay]`"
+    )
+    assert said is not None
+    assert "higher" not in said.fix

@@ -32,7 +32,7 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 
 def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Yield nodes and all below them, in their order, without the bodies of definitions."""
+    """Yield nodes and all below them, in order; below a definition, its decorators only."""
     stack = [*nodes][::-1]
     while stack:
         node = stack.pop()
@@ -165,7 +165,7 @@ class Module:
         self.name = ".".join(parts[: len(parts) - self.is_package] or [root.resolve().name])
 
     def absolute(self, name: str, level: int) -> str:
-        """Return the name of an imported module without its leading dots."""
+        """Return the absolute name of a module, imported with `level` leading dots."""
         parts = self.name.split(".")
         parts = parts[: len(parts) - level + self.is_package] if level else []
         return ".".join([*parts, *filter(None, [name])])
@@ -195,8 +195,8 @@ class CodeBase:
     def each(self, *known: dict[Any, Any]) -> Iterator[Module]:
         """Yield all modules; after each share of them, drop all trees, and what refers to them.
 
-        Trees need 50 times the memory of their source. The garbage collector would visit all those
-        that are kept whenever another is made, so it is off meanwhile.
+        Trees need some 30 times the memory of their source. The garbage collector would visit those
+        that are kept again and again, so it is off meanwhile.
         """
         sizes = [module.path.stat().st_size for module in self.modules.values()]
         size, limit, collects = 0, max(KEPT, sum(sizes) // SHARE), gc.isenabled()
@@ -217,6 +217,6 @@ class CodeBase:
                 gc.enable()
 
     def find(self, name: str) -> Module | None:
-        """Return a module by its name, or by the end of its name, if only one has that."""
+        """Return a module by its name, or by an end that only one has and that names no library."""
         library = name.partition(".")[0] in self.libraries
         return self.modules.get(name) or (None if library else self.ends.get(name))

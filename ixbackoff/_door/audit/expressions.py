@@ -23,10 +23,7 @@ IMPORTS = ("importlib.import_module", "builtins.__import__")
 
 @dataclass(eq=False)
 class Env:
-    """Values by their names, or by keys. `Reader.env` makes equal ones only once.
-
-    So they are compared by identity: to compare all the values in values is slow.
-    """
+    """Values by names or keys, compared by identity: `Reader.env` makes equal ones only once."""
 
     named: dict[Any, Values]
 
@@ -407,7 +404,7 @@ class Reader:
         return Context(scope, self.kept(env), function.owner)
 
     def constant(self, node: ast.expr, at: Context) -> Any:
-        """Return the value of an expression that has only one; raise `ValueError` for others."""
+        """Return the value of an expression if it is surely one constant, or raise ValueError."""
         if isinstance(node, ast.Tuple | ast.List | ast.Set):
             return tuple(self.constant(one, at) for one in node.elts)
         plain = isinstance(node, ast.Constant) or first_name(node)[:1].isupper()

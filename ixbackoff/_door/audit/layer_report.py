@@ -55,7 +55,8 @@ def text(
         yield from (row(one, width, longest) for one in stack.layers)
         yield f"  by {' -> '.join(filter(None, [*stack.way, stack.leaf]))}"
     if not entries:
-        yield "No stack found." if limit is None else f"No stack of more than {limit} tries found."
+        kind = "stack" if everything else "certain stack"
+        yield f"No {kind}{'' if limit is None else f' of more than {limit} tries'} found."
     elif len(entries) > top:
         yield f"\n{len(entries) - top} more: --top {len(entries)} shows them."
     if everything:

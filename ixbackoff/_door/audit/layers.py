@@ -43,7 +43,7 @@ class Layer(NamedTuple):
 
 
 def dig(given: Env, path: str) -> Values | None:
-    """Return the values of an argument of one, such as `stop.stop_after_attempt`, if there are."""
+    """Return the values at a path of arguments, such as `stop.stop_after_attempt`, or `None`."""
     first, _, rest = path.partition(".")
     values = given.named.get(first)
     if values is None or not rest:

@@ -21,7 +21,7 @@ FLIPPED: dict[type, type] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, a
 
 
 def level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements of a block, without those of loops and handlers in it."""
+    """Yield a block's statements, also of `if`, `with` and `try`, not of handlers or `finally`."""
     for one in body:
         yield one
         if isinstance(one, ast.If | ast.With | ast.AsyncWith | ast.Try):
@@ -29,7 +29,7 @@ def level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def exits(body: Iterable[ast.stmt]) -> bool:
-    """Return whether a block always leaves its loop."""
+    """Return whether a block leaves its loop, `continue` and caught exceptions aside."""
     return any(
         isinstance(one, ast.Return | ast.Raise | ast.Break)
         or (isinstance(one, ast.If) and exits(one.body) and exits(one.orelse))
@@ -74,9 +74,9 @@ class Loops:
         self.reader, self.table = reader, table
 
     def read(self, node: Loop, at: Context) -> tuple[Layer, list[ast.Try]] | None:
-        """Return a loop as a layer, and the `try` statements it retries; if none, its whole body.
+        """Return a loop that retries as a layer, and its `try` statements that are retried.
 
-        Return `None` for any other loop.
+        If there are none, its whole body is. Return `None` for any other loop.
         """
         each = isinstance(node, ast.For)
         head = ast.unparse(node.target if isinstance(node, ast.For | ast.AsyncFor) else node.test)
@@ -182,7 +182,7 @@ class Loops:
         return kinds or ([ANY] if isinstance(node.exc, ast.Call) else [SAME])
 
     def count(self, loop: ast.For | ast.While, at: Context) -> float | None:
-        """Return the tries of a loop, by its head, and by guards such as `if attempt >= 3`."""
+        """Return the tries of a loop, by its head, or by guards such as `if attempt >= 3`."""
         steps = [step for one in own(loop.body) if (step := stepped(one))]
         lines = {name: line for name, line, _ in steps}
         tried = min((one.lineno for one in level(loop.body) if isinstance(one, ast.Try)), default=0)

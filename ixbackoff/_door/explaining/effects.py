@@ -32,11 +32,12 @@ def tried(parsed: Parsed) -> Explanation | None:
     from_a_function = wanted != parsed.wanted or (parsed.kind == "value" and not parsed.method)
     given = answer(parsed.got) if from_a_function else parsed.got
     if from_a_function and parsed.kind == "argument" and not is_function(parsed.got):
+        alone = ".retry(...)" if parsed.method == "retry_with" else ".do(...)"
         return Explanation(
             "not-a-command",
             f".{parsed.method}(...) takes a function that makes a command or an attempt, but this "
             f"is {described(parsed.got)}.",
-            f"Write .{parsed.method}(lambda value: ...), or .do(...) for a command alone.",
+            f"Write .{parsed.method}(lambda value: ...), or {alone} for a command alone.",
         )
     if is_program(given):
         return a_program(parsed, given, from_a_function)
@@ -48,9 +49,7 @@ def listed(parsed: Parsed, wanted: str) -> Explanation | None:
         return None
     inner = split(parsed.got).inner
     if inner and inner[0] in ("object", "AnyCommand"):
-        pair = (
-            " Or give them one by one: all_of(first, second)." if parsed.method == "all_of" else ""
-        )
+        pair = " Or give each by itself: all_of(a, b)." if parsed.method == "all_of" else ""
         return Explanation(
             "not-a-command",
             f"The effects in this list differ, and their common type is {inner[0]}.",
@@ -193,11 +192,11 @@ def decorated(parsed: Parsed) -> Explanation | None:
         return Explanation(
             "retry-in-an-attempt",
             "@attempt takes a generator function of commands, but this one makes a program.",
-            "Leave @attempt out, and pass the function to .bind(...).",
+            "Leave @attempt out, and join its program with >> or .bind(...).",
         )
     return Explanation(
         "not-an-attempt",
-        f"@attempt takes a generator function, whose type is Do[commands, value], but this is "
+        f"@attempt takes a generator function that returns Do[commands, value], but this is "
         f"{described(parsed.got)}.",
         "Write `-> Do[Download, None]`, and `yield from` before each command.",
     )

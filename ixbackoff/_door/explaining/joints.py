@@ -74,7 +74,7 @@ def foreign(ends: str, starts: str) -> Explanation | None:
     return Explanation(
         "ladder-without-end",
         f"The first ends at {first}, but the second starts at {second}: a ladder without end "
-        "cannot be joined with another one.".replace("Forever", "FOREVER"),
+        "cannot be joined with a finite one.",
         "Put both into one attempt, or run one after the other.",
     )
 

@@ -94,11 +94,11 @@ def no_wait_left(
     """
     step = f".{method}()" if method else "this step"
     began = "" if span is None else f", which started at N{span.start},"
-    if by_steps is False:
+    if by_steps is False or (span is not None and span.start == DEEPEST):
         fix = f"Leave {step} out: .retry(...) and .end() go down to N0 from any rung."
     elif in_a_loop:
         fix = "Write .retry(...): a loop cannot repeat a step that goes down."
-    elif by_steps is None or span is None or span.start == DEEPEST:
+    elif by_steps is None or span is None:
         fix = f"Leave {step} out, or start on a higher rung if no .retry(...) is before it."
     else:
         fix = f"Start it at N{span.start + 1}, or leave {step} out."

@@ -129,8 +129,8 @@ def described(text: str) -> str:
 def with_names(text: str) -> str:
     """Replace the rungs in a text by their names.
 
-    >>> with_names("Program[Succ[Succ[Z]], Z, None, Delay]")
-    'Program[N2, N0, None, Delay]'
+    >>> with_names("Program[Succ[Succ[Z]], Z, None, Delay]"), with_names("Forever")
+    ('Program[N2, N0, None, Delay]', 'FOREVER')
     """
 
     def name(match: re.Match[str]) -> str:
@@ -139,4 +139,4 @@ def with_names(text: str) -> str:
 
     text = re.sub(r"\bLiteral\[([^\[\]]*)\]", r"\1", text)
     text = re.sub(r"\b(?:Succ\[)+Z\]+", name, text)
-    return re.sub(r"(?<=[\[ ])Z(?=[,\]])", "N0", text)
+    return re.sub(r"(?<=[\[ ])Z(?=[,\]])", "N0", re.sub(r"\bForever\b", "FOREVER", text))
