@@ -84,7 +84,7 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
     """Write two plans, or two traces, side by side."""
     if op != "==" or "ixbackoff" not in sys.modules:
         return None
-    from ixbackoff.testing.comparing import compared
+    from ixbackoff.testing.side_by_side import compared
 
     return compared(left, right)
 

@@ -25,8 +25,8 @@ from ixbackoff.fleet.fit_command import main as fit
 from ixbackoff.fleet.fits.choosing import Model
 from ixbackoff.fleet.fits.foretelling import BAND, FittedService, numbers_between, saved_model
 from ixbackoff.fleet.fits.recorded_tries import Try, recorded
-from ixbackoff.fleet.samples import quantile
-from ixbackoff.fleet.seeds import SEEDS
+from ixbackoff.fleet.seed_results import quantile
+from ixbackoff.fleet.seed_sweep import SEEDS
 
 from .fitted_services import SECONDS, TRUTHS, WHAT_IFS
 

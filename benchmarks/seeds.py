@@ -9,7 +9,7 @@ from statistics import median
 from time import monotonic
 
 from ixbackoff.fleet import Outcome, each_seed
-from ixbackoff.fleet.seeds import SEEDS
+from ixbackoff.fleet.seed_sweep import SEEDS
 
 from .fleet_models import MODELS, ours
 from .measuring import Target

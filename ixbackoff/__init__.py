@@ -15,10 +15,19 @@ from ._functions.enabling import enabled
 from ._limits.breakers import CircuitBreaker
 from ._limits.budgets import RetryBudget
 from ._limits.deadlines import time_limit
-from ._limits.gate import Gate
+from ._limits.gate_base import Gate
 from ._meaning.replay import Diverged
 from ._meaning.semantics import unroll
-from ._words.calls import Call, CallAsync, Read, ReadAsync, call, call_async, read, read_async
+from ._words.call_commands import (
+    Call,
+    CallAsync,
+    Read,
+    ReadAsync,
+    call,
+    call_async,
+    read,
+    read_async,
+)
 from ._words.commands import AsyncInterpreter, Command, Interpreter, Misuse, Repeatable
 from ._words.failures import (
     CircuitOpen,
@@ -31,6 +40,7 @@ from ._words.failures import (
     Throttled,
     Transient,
 )
+from ._words.own_commands import Delay, Download, Log, Now, Pick, Reserve, Standard, Throw, Upload
 from ._words.rungs import (
     FOREVER,
     N0,
@@ -62,7 +72,6 @@ from ._words.rungs import (
     reflect,
 )
 from ._words.verdicts import is_transient
-from ._words.vocabulary import Delay, Download, Log, Now, Pick, Reserve, Standard, Throw, Upload
 from ._words.wrong_arguments import explain_arguments
 from ._writing.attempts import Attempt, CommandOrAttempt, Do, attempt, do
 from ._writing.programs import Program, at
@@ -73,7 +82,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from ._limits.hedges import Hedge
-    from ._limits.limiters import Limiter
+    from ._limits.rate_limiter import Limiter
     from ._limits.throttles import Throttle
     from ._meaning.planning import Plan, plan
     from ._writing.several_effects import First, all_of, first_of
@@ -174,7 +183,7 @@ __all__ = [
 
 _LATER = {
     "_limits.hedges": ("Hedge",),
-    "_limits.limiters": ("Limiter",),
+    "_limits.rate_limiter": ("Limiter",),
     "_limits.throttles": ("Throttle",),
     "_meaning.planning": ("Plan", "plan"),
     "_writing.several_effects": ("First", "all_of", "first_of"),

@@ -10,7 +10,7 @@ from . import __version__
 from ._argument_parser import FAILED, INTERRUPTED, WRONG, escape_unencodable, open_streams
 from ._door.subcommands import SUBCOMMANDS, Subcommand
 from ._words.extras import INSTALL
-from ._words.texts import printable
+from ._words.printable_text import printable
 
 
 def usage() -> str:

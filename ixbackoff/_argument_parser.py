@@ -15,9 +15,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, TypeVar
 
-from ._words.texts import printable
+from ._words.printable_text import printable
+from .schedules.base import Timing
 from .schedules.kinds import Constant
-from .schedules.timings import Timing
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite

@@ -9,7 +9,7 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from ._limits.deadlines import LEFT
-from ._limits.interrupts import assigned
+from ._limits.interrupt_safety import assigned
 from ._limits.nesting import SERVED
 from ._limits.served_requests import Inner, ServedRequest, beginning
 from ._words.commands import is_coroutine_function

@@ -11,7 +11,7 @@ from math import ceil
 from typing import NamedTuple
 
 from ixbackoff._argument_parser import FAILED, INTERRUPTED, Parser, whole
-from ixbackoff.fleet.samples import quantile
+from ixbackoff.fleet.seed_results import quantile
 
 from ..experiments.crash import OUTAGE, STEADY, WARM, WATCH, recovers
 from .client import Clients, Counts, checked_clients

@@ -14,7 +14,7 @@ from random import Random
 
 from ixbackoff._argument_parser import FAILED, INTERRUPTED, WRONG, Parser
 from ixbackoff.fleet import SlowingServer
-from ixbackoff.fleet.services.server import OverflowingSleepers, Sleepers
+from ixbackoff.fleet.services.slowing_server import OverflowingSleepers, Sleepers
 
 from .descriptors import connections, end_with
 from .durations import printed

@@ -10,7 +10,7 @@ from .audit.layer_report import findings, text
 from .audit.layers import LayerTable
 from .audit.stacks import Stack, walked
 from .check_command import FORMATS
-from .formats import FORMATS as WRITERS
+from .check_formats import FORMATS as WRITERS
 from .python_files import audited_files
 
 

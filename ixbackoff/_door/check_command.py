@@ -82,9 +82,9 @@ def explained(
     """
     from .audit.layer_report import nested
     from .audit.stacks import walked
-    from .explaining.findings import findings, sources
-    from .explaining.unreported import unchecked
-    from .formats import FORMATS  # not at the top: a project without errors does not need it
+    from .check_formats import FORMATS  # not at the top: a project without errors does not need it
+    from .diagnosing.findings import findings, sources
+    from .diagnosing.unreported import unchecked
     from .reading.checker_output import SUCCESS, Error, errors_in
     from .reading.sources import Source
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._argument_parser import WRONG, Parser
-from .._words.texts import printable
+from .._words.printable_text import printable
 
 
 class Page(NamedTuple):

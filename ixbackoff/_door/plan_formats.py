@@ -7,8 +7,8 @@ from math import inf, isfinite
 from typing import NamedTuple
 
 from .._meaning.planning import Plan
-from .amounts import counted, spoken
-from .service_limits import Fit
+from .amounts_in_words import counted, spoken
+from .service_timeouts import Fit
 
 WIDEST = 24  # characters in the longest bar
 

@@ -9,9 +9,9 @@ from math import inf, isclose
 from typing import NamedTuple
 
 from .._meaning.planning import PlannedRung
-from .amounts import spoken
+from .amounts_in_words import spoken
 from .plan_formats import Planned
-from .service_limits import Fit
+from .service_timeouts import Fit
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BELOW = 600.0, 54.0, 26.0, 92.0, 34.0, 64.0
 LETTER = 8.4  # the average width of a letter

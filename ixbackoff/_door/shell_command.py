@@ -14,10 +14,10 @@ from .._limits.deadlines import time_limit
 from .._words import rungs
 from .._words.commands import Command
 from .._words.failures import DeadlineExceeded, Transient
-from .._words.texts import printable
+from .._words.printable_text import printable
 from .._writing.programs import at
 from ..live import live
-from .child_process import ChildEnd, NotStarted, end_by, performed
+from .shell_child import ChildEnd, NotStarted, end_by, performed
 from .stderr_log import logged
 
 LATE = 124  # the exit status after the deadline, as for timeout(1)

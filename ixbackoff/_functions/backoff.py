@@ -13,13 +13,12 @@ from typing_extensions import TypeVar
 
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
-from .._limits.gate import Gate
+from .._limits.gate_base import Gate
 from .._meaning.chains import PROGRAM
-from .._meaning.defaults import checked_longest
 from .._meaning.retrying import begins, descents, kinds_and_predicate
+from .._meaning.run_defaults import checked_longest
 from .._running.command_loops import check_run
-from .._words.attributes import no_attribute
-from .._words.calls import Call, CallAsync, call, call_async
+from .._words.call_commands import Call, CallAsync, call, call_async
 from .._words.commands import (
     COROUTINES,
     AsyncInterpreter,
@@ -28,18 +27,19 @@ from .._words.commands import (
     is_coroutine_function,
 )
 from .._words.failures import On
+from .._words.missing_attributes import no_attribute
+from .._words.own_commands import Delay
 from .._words.rungs import ENDLESS, N0, Nat, Rung, Z, name_of, position
 from .._words.verdicts import is_transient
-from .._words.vocabulary import Delay
 from .._writing.attempts import CommandOrAttempt, do
 from .._writing.programs import Program, at, at_with
 from ..schedules.algebra import Schedule
+from ..schedules.base import After
 from ..schedules.kinds import powers_of_two
-from ..schedules.timings import After
-from .callers import caller
-from .decorated_function import checked_function, undecorated
+from .call_loops import caller
 from .default_interpreters import PLAIN, interpreter, interpreter_async
 from .settings import KEPT, LONGEST, Nested, Settings, Wanted
+from .shared_by_calls import checked_function, undecorated
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -127,7 +127,7 @@ class Backoff(Generic[I]):
         Raises:
             Misuse: `function` is not a generator function, or the backoff has an `until`.
         """
-        from .streams import streamed
+        from .retried_generators import streamed
 
         made: Callable[P, T] = streamed(self, function)
         return made

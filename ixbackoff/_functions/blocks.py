@@ -17,8 +17,8 @@ from .._meaning.semantics import unrolled
 from .._running.command_loops import answered, answered_async
 from .._running.sleeping import log_ended
 from .._words.commands import Command, Handlers, Misuse, Stream
-from .decorated_function import Called
 from .nested_once import guarded_once, hurry, noting_once, once_in_request
+from .shared_by_calls import Called
 
 __tracebackhide__ = True
 

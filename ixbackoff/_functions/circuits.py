@@ -15,7 +15,7 @@ from typing import Any
 from .._limits.breakers import CircuitBreaker
 from .._running.asyncio_or_trio import clock, now
 from .._words.commands import raisable
-from ..schedules.timings import After
+from ..schedules.base import After
 from .settings import no_coroutine_function
 
 

@@ -11,10 +11,10 @@ from typing import Any
 from .._limits.observers import REGISTER
 from .._running.asyncio_or_trio import now
 from .._running.sleeping import sleep, sleep_async
-from .._words.calls import Call, CallAsync
+from .._words.call_commands import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
-from .._words.places import placed
-from .._words.vocabulary import Delay, Now
+from .._words.own_commands import Delay, Now
+from .._words.process_state import placed
 
 calls: type[Call[Any]] = Call
 calls_async: type[CallAsync[Any]] = CallAsync

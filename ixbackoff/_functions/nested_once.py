@@ -10,8 +10,8 @@ from .._meaning.runs import ProgramRun
 from .._meaning.semantics import guards_of
 from .._words.commands import Stream
 from .._words.notes import add_note
-from .decorated_function import Called
 from .default_interpreters import interpreter, interpreter_async
+from .shared_by_calls import Called
 
 __tracebackhide__ = True
 

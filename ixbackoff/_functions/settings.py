@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from .._limits.deadlines import checked_seconds
 from .._limits.stopping import checked_stop
 from .._meaning.chains import checked_name
-from .._meaning.defaults import ONCE, Defaults
-from .._meaning.names import function_name
+from .._meaning.program_names import function_name
+from .._meaning.run_defaults import ONCE, Defaults
 from .._words.checks import above_zero
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, choices

@@ -12,7 +12,7 @@ from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, Crowded, NotReady, On, Predicate, predicate
 from .._words.logger import default_logger
 from .._words.verdicts import is_transient
-from ..schedules.timings import After
+from ..schedules.base import After
 from .deadlines import Expired, caller_has_gone
 from .events import BreakerChanged, BreakerState
 from .nesting import this_thread

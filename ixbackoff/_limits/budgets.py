@@ -7,10 +7,10 @@ from typing import Any, final
 
 from .._words.commands import Misuse, Stream
 from .._words.notes import NOTE, add_note
+from .._words.own_commands import CLOCK, Delay
 from .._words.verdicts import is_transient
-from .._words.vocabulary import CLOCK, Delay
-from .forwarding import passed_on
-from .token_buckets import TOKEN, Failures, Requests, Rule, Tokens
+from .budget_rules import TOKEN, Failures, Requests, Rule, Tokens
+from .stream_transformers import passed_on
 
 __tracebackhide__ = True
 

@@ -14,9 +14,9 @@ from .._words.checks import above_zero, finite, in_seconds
 from .._words.commands import Command, Stream
 from .._words.failures import DeadlineExceeded
 from .._words.notes import NOTE, add_note
+from .._words.own_commands import CLOCK, Delay, Together, issued_in_line
 from .._words.verdicts import is_transient
-from .._words.vocabulary import CLOCK, Delay, Together, issued_in_line
-from ..schedules.timings import After
+from ..schedules.base import After
 from .eventloop import running
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from types import CodeType, FrameType
 from typing import Any, TypeAlias, TypeVar
 
 from .._words.commands import Misuse
-from .._words.places import StateList, placed
+from .._words.process_state import StateList, placed
 from .eventloop import running
 
 __tracebackhide__ = True
@@ -109,7 +109,7 @@ def begin(mine: Mark, program: object, *, awaits: bool = False) -> None:
     """Mark this context as running `program`; raise `Misuse` if a run that may wait is around it.
 
     Call this in a `try` whose `finally` begins with `mine[0] = None`, which clears the mark in all
-    copies of the context: see the comment in `interrupts`.
+    copies of the context: see the comment in `interrupt_safety`.
     """
     thread = this_thread()
     if RUNNING.get()[0] is not None or thread.mark[0] is not None or thread.awaits:

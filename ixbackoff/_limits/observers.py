@@ -16,13 +16,13 @@ from types import BuiltinMethodType, MethodType
 from typing import Any, Final, Protocol, TypeAlias
 
 from .._words.commands import Command, Misuse, Stream
-from .._words.places import StateList, placed
+from .._words.own_commands import CLOCK, Delay, Together
+from .._words.process_state import StateList, placed
 from .._words.reasons import Reason
-from .._words.vocabulary import CLOCK, Delay, Together
 from .events import Answered, Began, Ended, Event, Issued, Run, WaitBegan
-from .forwarding import passed_on
-from .interrupts import assigned
+from .interrupt_safety import assigned
 from .nesting import HERE, new_thread, this_thread
+from .stream_transformers import passed_on
 
 
 class Observer(Protocol):
@@ -259,7 +259,7 @@ def with_events(stream: Stream, run: Run, observer: Observer) -> Stream:
         notifier.end(run, None)
         return answer  # noqa: TRY300  Ctrl-C may arrive before this line
     except BaseException as failure:
-        try:  # twice: see the comment in `interrupts`
+        try:  # twice: see the comment in `interrupt_safety`
             notifier.end(run, failure)
         finally:
             notifier.end(run, failure)

@@ -10,10 +10,10 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from .._words.commands import Misuse
 from .._words.headers import ANSWER, OVERLOADED, PROXIES, is_forbidden, is_pushed_back
-from .._words.texts import printable
+from .._words.printable_text import printable
 from .._words.try_header import Trying
 from .deadlines import LEFT, Left, time_around
-from .interrupts import assigned
+from .interrupt_safety import assigned
 from .nesting import SERVED, served
 from .observers import REGISTER
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from .._words.commands import Misuse, Stream
 from .._words.failures import Stopped
 from .._words.notes import NOTE, add_note
-from .._words.vocabulary import Delay
-from .forwarding import passed_on
-from .interrupts import assigned
+from .._words.own_commands import Delay
+from .interrupt_safety import assigned
+from .stream_transformers import passed_on
 
 if TYPE_CHECKING:
     from threading import Event

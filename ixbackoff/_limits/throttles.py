@@ -11,7 +11,7 @@ from .._words.checks import between, inf
 from .._words.failures import Crowded
 from .._words.verdicts import is_transient
 from .breakers import of_the_service
-from .gate import Gate
+from .gate_base import Gate
 
 if TYPE_CHECKING:
     from datetime import timedelta

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from .._words.attributes import no_attribute
 from .._words.commands import Misuse
+from .._words.missing_attributes import no_attribute
 from .._words.rungs import name_of
-from .defaults import USUAL, Defaults
+from .run_defaults import USUAL, Defaults
 
 Position: TypeAlias = int | None
 """The number of waits left: `ENDLESS` on a ladder without end, `None` if unknown before the run."""

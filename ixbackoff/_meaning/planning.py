@@ -7,13 +7,13 @@ from math import inf
 from typing import NamedTuple, TypeAlias
 
 from .._limits.deadlines import checked_seconds
-from .._limits.gate import checked_gates
+from .._limits.gate_base import checked_gates
 from .._words.checks import finite
 from .._words.commands import Misuse
 from .._words.rungs import DEEPEST, ENDLESS
 from ..schedules.algebra import Schedule, check_schedule
 from .chains import Ladder, Step, program_of
-from .counting import NONE, Commands, Cost, cost_of, unknown_cost
+from .effect_costs import NONE, Commands, Cost, cost_of, unknown_cost
 from .steps import (
     AtStep,
     BackoffStep,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import CellType
 from typing import Any
 
-from .._words.calls import Calling
+from .._words.call_commands import Calling
 from .._words.commands import Command, Misuse, Stream
 from .._words.failures import CircuitOpen, Crowded, DeadlineExceeded, Predicate
+from .._words.own_commands import CLOCK, Passage, Refused, Together, issued_in_line
 from .._words.verdicts import attach, recorded
-from .._words.vocabulary import CLOCK, Passage, Refused, Together, issued_in_line
 
 __tracebackhide__ = True
 

@@ -14,7 +14,7 @@ from .._words.notes import TOO_LONG, add_note
 from .._words.rungs import DEEPEST, ENDLESS
 from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient
 from ..schedules.algebra import spread_out, steady
-from ..schedules.timings import After, Chance, Timing, WaitFunction, usable
+from ..schedules.base import After, Chance, Timing, WaitFunction, usable
 
 if TYPE_CHECKING:
     from random import Random

@@ -11,15 +11,15 @@ from .._limits.nesting import REJECTED, RUNNING, Mark, check_not_rejected, serve
 from .._words.commands import Misuse
 from .._words.failures import CircuitOpen, Crowded, NotBefore, Predicate, Stopped
 from .._words.notes import CANCELLED, NOTE, TRIES, Story, add_note, story_note, too_long
+from .._words.own_commands import Delay, delay
 from .._words.reasons import Reason
 from .._words.rungs import DEEPEST, ENDLESS, name_of
 from .._words.verdicts import is_transient, judge, raised_name
-from .._words.vocabulary import Delay, delay
-from ..schedules.timings import After, Chance, Timing, WaitFunction
+from ..schedules.base import After, Chance, Timing, WaitFunction
 from .chains import Chain, Ladder, Position, Step, check_start
-from .defaults import ONCE, checked_longest
-from .names import name_of_program
+from .program_names import name_of_program
 from .retrying import ONE_TRY, descents, drawn
+from .run_defaults import ONCE, checked_longest
 from .steps import Guard
 
 if TYPE_CHECKING:

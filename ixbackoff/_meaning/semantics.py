@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .._limits.breakers import CircuitBreaker, guarded_twice
 from .._limits.budgets import RetryBudget, budgeted
 from .._limits.deadlines import Expired, Limit, checked_seconds, time_around
-from .._limits.gate import Gate, checked_gates, checked_turn, deadline_of, heard, too_late
+from .._limits.gate_base import Gate, checked_gates, checked_turn, deadline_of, heard, too_late
 from .._limits.nesting import check_begun
 from .._limits.observers import current_observer, with_events
 from .._limits.stopping import checked_stop, stoppable
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .._words.failures import Crowded, Predicate, Stopped
-from .._words.rungs import ENDLESS
-from .._words.verdicts import chooses
-from .._words.vocabulary import (
+from .._words.own_commands import (
     CLOCK,
     IN_PASSAGE,
     PASSAGE,
@@ -30,13 +28,14 @@ from .._words.vocabulary import (
     Reserve,
     in_line,
 )
+from .._words.rungs import ENDLESS
+from .._words.verdicts import chooses
 from ..schedules.algebra import Schedule, check_schedule
-from ..schedules.timings import After
+from ..schedules.base import After
 from .chains import Chain, Ladder, Step, chain
-from .defaults import USUAL, Defaults
-from .machine import Enter, Task, class_of, driven
 from .replay import Entry, replay
 from .retrying import check_endless
+from .run_defaults import USUAL, Defaults
 from .runs import InAttempt, ProgramRun
 from .steps import (
     AtStep,
@@ -62,6 +61,7 @@ from .steps import (
     checked_effect,
     fresh,
 )
+from .trampoline import Enter, Task, class_of, driven
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -72,7 +72,7 @@ Place: TypeAlias = ProgramRun | InAttempt
 """The place of a chain: on a ladder, or inside an attempt."""
 
 Asked: TypeAlias = "Command[Any] | Enter | None"
-"""The request of a step to the machine; `None` if the step has none."""
+"""The request of a step to the trampoline; `None` if the step has none."""
 
 NO_HANDLERS: Handlers = {}
 

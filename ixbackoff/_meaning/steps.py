@@ -14,13 +14,13 @@ from types import FunctionType, GeneratorType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from .._limits.breakers import CircuitBreaker
-from .._limits.gate import Gate
+from .._limits.gate_base import Gate
 from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
 from .._words.failures import Predicate
+from .._words.own_commands import Delay, Pick, Reserve
 from .._words.rungs import ENDLESS, name_of, position
-from .._words.vocabulary import Delay, Pick, Reserve
 from .chains import Chain, Ladder, Position, Step, check_end, check_start
-from .defaults import USUAL
+from .run_defaults import USUAL
 
 if TYPE_CHECKING:
     from weakref import WeakKeyDictionary

@@ -10,11 +10,11 @@ from .._limits.breakers import checked_breaker
 from .._limits.budgets import checked_budget
 from .._limits.deadlines import checked_seconds, time_limit
 from .._limits.eventloop import cancelled_since
-from .._limits.gate import checked_gates
+from .._limits.gate_base import checked_gates
 from .._limits.nesting import REJECTED, begin, carries_mark, check_not_rejected
 from .._meaning.chains import Ladder, not_ended
-from .._meaning.defaults import USUAL, Defaults, checked_longest
 from .._meaning.retrying import check_endless
+from .._meaning.run_defaults import USUAL, Defaults, checked_longest
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
 from .._words.commands import (
@@ -30,8 +30,8 @@ from .._words.commands import (
     raisable,
     unawaited,
 )
+from .._words.own_commands import Delay, Now, Together, issued_in_line
 from .._words.rungs import ENDLESS
-from .._words.vocabulary import Delay, Now, Together, issued_in_line
 from ..schedules.algebra import check_schedule
 from .asyncio_or_trio import shielded, with_timeout
 from .sleeping import log_ended
@@ -184,7 +184,7 @@ def answered(stream: Stream, handlers: Handlers) -> Any:
 
 
 def in_threads_with(handlers: Handlers) -> Handler:
-    from .together import InThreads
+    from .concurrent_effects import InThreads
 
     def together(command: Together) -> Any:
         return InThreads(command, lambda stream: answered(stream, handlers)).run()
@@ -230,7 +230,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
 
 
 def in_tasks_with(handlers: Handlers) -> Awaited:
-    from .together import in_tasks
+    from .concurrent_effects import in_tasks
 
     async def together(command: Together) -> Any:
         return await in_tasks(command, lambda stream: answered_async(stream, handlers))

@@ -16,8 +16,8 @@ from .._limits.stopping import STOPS, ending_waits, stop_failure
 from .._meaning.runs import ProgramRun
 from .._words.commands import COROUTINES, Awaited, Handlers, Misuse
 from .._words.logger import default_logger
-from .._words.places import StateList, placed
-from .._words.vocabulary import Delay
+from .._words.own_commands import Delay
+from .._words.process_state import StateList, placed
 from .asyncio_or_trio import now
 from .logs import log, log_end
 

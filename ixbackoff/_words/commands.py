@@ -18,7 +18,7 @@ from typing import (
     overload,
 )
 
-from .attributes import no_attribute
+from .missing_attributes import no_attribute
 from .values import Value
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from .attributes import no_attribute
+from .missing_attributes import no_attribute
 
 
 class Value:

@@ -21,11 +21,10 @@ from typing import (
 
 from .._limits.breakers import CircuitBreaker, checked_breaker
 from .._limits.deadlines import checked_seconds
-from .._limits.gate import Gate, checked_gates
+from .._limits.gate_base import Gate, checked_gates
 from .._meaning.chains import Chain, Step, chain, counted
 from .._meaning.folds import parts
-from .._meaning.machine import IN_PLACE, Perform
-from .._meaning.names import function_name
+from .._meaning.program_names import function_name
 from .._meaning.steps import (
     DoStep,
     Guarded,
@@ -36,10 +35,11 @@ from .._meaning.steps import (
     ThenStep,
     checked_function,
 )
+from .._meaning.trampoline import IN_PLACE, Perform
 from .._words.commands import Command, Misuse, Repeatable, is_coroutine_function
 from .._words.failures import NotReady, On, checked_predicate, predicate
+from .._words.own_commands import Delay, Now, Reserve, Together, checked_copy
 from .._words.verdicts import is_transient
-from .._words.vocabulary import Delay, Now, Reserve, Together, checked_copy
 
 if TYPE_CHECKING:
     from datetime import timedelta

@@ -9,16 +9,16 @@ from typing_extensions import TypeVar
 
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
-from .._limits.gate import Gate
+from .._limits.gate_base import Gate
 from .._meaning import steps
 from .._meaning.chains import Ladder, Step, counted, ladder, longer, renamed
-from .._meaning.defaults import Defaults
+from .._meaning.run_defaults import Defaults
 from .._running.command_loops import run, run_async
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import On, predicate
+from .._words.own_commands import Delay, Standard
 from .._words.rungs import FOREVER, N0, Nat, Rung, Succ, name_of, position
 from .._words.verdicts import is_transient
-from .._words.vocabulary import Delay, Standard
 from ..schedules.algebra import Schedule
 from .attempts import CommandOrAttempt, overloaded
 
@@ -412,7 +412,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             )
             return run(self, interpreter, how)
         except Misuse as misuse:
-            from .unanswered import name_all
+            from .unhandled_commands import name_all
 
             name_all(misuse, self, interpreter)
             raise
@@ -473,7 +473,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             )
             return await run_async(self, interpreter, how)
         except Misuse as misuse:
-            from .unanswered import name_all
+            from .unhandled_commands import name_all
 
             name_all(misuse, self, interpreter)
             raise

@@ -9,9 +9,9 @@ from .._meaning.chains import Chain
 from .._meaning.steps import DoStep, FirstStep, checked_effect
 from .._words.commands import Command, Misuse
 from .._words.failures import On, predicate
+from .._words.own_commands import Pick, Together
 from .._words.values import Value
 from .._words.verdicts import is_transient
-from .._words.vocabulary import Pick, Together
 from .attempts import Attempt, CommandOrAttempt, extended
 
 A = TypeVar("A")

@@ -8,7 +8,7 @@ from typing import Any
 from .._functions.backoff import Backoff
 from .._words.commands import is_coroutine_function
 from .._words.extras import needed
-from .last_answer import Resending, limited
+from .resending import Resending, limited
 
 __tracebackhide__ = True
 

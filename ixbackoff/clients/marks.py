@@ -18,8 +18,8 @@ from .._words.headers import is_pushed_back
 from .._words.rungs import ENDLESS
 from .._words.try_header import HEADER, Trying
 from ..known.http_statuses import sent_request
-from .last_answer import MARK, limited
 from .requests_adapter import seconds_of
+from .resending import MARK, limited
 
 __tracebackhide__ = True
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from .._words.calls import shown as without_secrets
+from .._words.call_commands import shown as without_secrets
 from .._words.commands import Misuse
 from .._words.values import fields_of
 from .._words.verdicts import RECORDED

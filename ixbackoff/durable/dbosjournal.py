@@ -22,7 +22,7 @@ from .clocks import left
 from .journal import Cancelled, Entry, Make, MakeAsync, Parked, RunLost, after
 from .outages import insist, insist_async, outside_of_workflows
 from .store import NewRun, Store, converted, is_cancelled, owner_of, segment_id
-from .workerlocks import WorkerLock
+from .worker_liveness import WorkerLock
 
 A = TypeVar("A")
 

@@ -11,7 +11,7 @@ from threading import Condition
 from typing import Any, Generic, ParamSpec, TypeVar
 from uuid import uuid4
 
-from .._meaning.defaults import Defaults
+from .._meaning.run_defaults import Defaults
 from .._running.command_loops import AnyInterpreter, check_run
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failures import Stopped

@@ -6,7 +6,7 @@ import hashlib
 from contextvars import ContextVar
 from typing import NamedTuple
 
-from .digests import DIGITS, CommandDigest
+from .command_digests import DIGITS, CommandDigest
 
 
 class CurrentCommand(NamedTuple):

@@ -18,15 +18,15 @@ from .._limits.eventloop import cancelled_since
 from .._limits.nesting import REJECTED, begin, carries_mark, check_not_rejected
 from .._limits.observers import events_of_parts, watched
 from .._meaning.chains import Ladder
-from .._meaning.defaults import Defaults
+from .._meaning.run_defaults import Defaults
 from .._meaning.runs import ProgramRun
 from .._meaning.semantics import unrolled
 from .._running.asyncio_or_trio import all_tasks, with_timeout
 from .._running.boots import since_boot
 from .._running.command_loops import AnyInterpreter
+from .._running.concurrent_effects import check_none
 from .._running.logs import log
 from .._running.sleeping import LONGEST_SLEEP, awaitable, log_ended, logger_of
-from .._running.together import check_none
 from .._words.commands import (
     Awaited,
     Handlers,
@@ -38,6 +38,16 @@ from .._words.commands import (
     unawaited,
 )
 from .._words.notes import add_note
+from .._words.own_commands import (
+    CLOCK,
+    PASSAGE,
+    Delay,
+    Now,
+    Passage,
+    Refused,
+    Together,
+    issued_in_line,
+)
 from .._words.verdicts import (
     Recorded,
     Verdict,
@@ -47,16 +57,6 @@ from .._words.verdicts import (
     raised_name,
     recorded,
     seconds_asked,
-)
-from .._words.vocabulary import (
-    CLOCK,
-    PASSAGE,
-    Delay,
-    Now,
-    Passage,
-    Refused,
-    Together,
-    issued_in_line,
 )
 from .codec import JSON, decode, encode, encode_failure, shown
 from .idempotency import CURRENT

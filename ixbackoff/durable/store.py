@@ -29,6 +29,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from .._words.commands import Misuse
 from .codec import JSON, TAG
+from .database_checks import check_owner_of, check_rows, check_schema
 from .dbosinternals import (
     check_owner,
     connections,
@@ -43,7 +44,6 @@ from .journal import Checkpoint, Entry
 from .old_sqlite import add_unixepoch
 from .outages import in_words
 from .serverpool import server_engine
-from .trusted import check_owner_of, check_rows, check_schema
 
 LOGGER = getLogger("ixbackoff")
 

@@ -19,9 +19,10 @@ from dbos import DBOS, WorkflowSerializationFormat
 from dbos import error as dbos_errors
 from sqlalchemy.exc import SQLAlchemyError
 
-from .._running.aborting import ABORT, Abort
+from .._running.abort_requests import ABORT, Abort
 from .._running.command_loops import AnyInterpreter
 from .._words.commands import Misuse
+from .abandoned_runs import UnperformedRuns
 from .codec import JSON, decode, encode, encode_failure, shown
 from .dbosinternals import launch, stop_queues, stop_reconnecting
 from .dbosjournal import Held, SegmentJournal
@@ -41,8 +42,7 @@ from .store import (
     queue_of,
     segment_id,
 )
-from .unperformed import UnperformedRuns
-from .workerlocks import FileLock, ServerLock, WorkerLock
+from .worker_liveness import FileLock, ServerLock, WorkerLock
 from .workflows import Workflow, fingerprint
 
 AnyWorkflow: TypeAlias = Workflow[Any, Any, Any, Any]

@@ -10,16 +10,16 @@ from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget, checked_budget
 from .._limits.deadlines import checked_seconds
 from .._meaning.chains import Ladder
-from .._meaning.defaults import Defaults
 from .._meaning.folds import parts
-from .._meaning.names import name_of_part
+from .._meaning.program_names import name_of_part
+from .._meaning.run_defaults import Defaults
 from .._meaning.steps import Guarded
 from .._words.checks import finite
 from .._words.commands import Misuse, is_coroutine_function
 from .._words.rungs import Nat, Z, name_of
 from .._writing.programs import Program
 from ..schedules.algebra import Schedule, check_schedule
-from .digests import name_of_function
+from .command_digests import name_of_function
 
 if TYPE_CHECKING:
     from datetime import timedelta

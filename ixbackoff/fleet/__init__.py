@@ -5,16 +5,16 @@ from .._words.wrong_arguments import explain_arguments
 from .event_queue import Events
 from .lost_capacity import Outage
 from .outcomes import Outcome, Second
-from .samples import Sample
-from .seeds import each_seed
+from .seed_results import Sample
+from .seed_sweep import each_seed
+from .services.answering_service import Answering
 from .services.channel import Channel
+from .services.fair_sharing import Sharing
 from .services.layer import Layer, Metered
 from .services.processor_sharing import ProcessorSharing
 from .services.queue import BoundedQueue
-from .services.replies import Answering
-from .services.server import SlowingServer
 from .services.service import Request, Served, Service, Serving, instantly
-from .services.shared_resource import Sharing
+from .services.slowing_server import SlowingServer
 from .services.work import ExponentialWork, LogNormalWork
 from .simulation import simulate, simulate_many
 

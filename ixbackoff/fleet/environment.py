@@ -7,11 +7,11 @@ from threading import get_ident
 from typing import Any, TypeAlias
 
 from .._limits.budgets import RetryBudget
-from .._limits.limiters import Turns
+from .._limits.rate_limiter import Turns
 from .._meaning.chains import Ladder, not_ended
 from .._running.traces import Performed
 from .._words.commands import Command, Handlers, Interpreter, Misuse
-from .._words.vocabulary import Log, Now, Pick, Reserve, Throw, throw
+from .._words.own_commands import Log, Now, Pick, Reserve, Throw, throw
 from .event_queue import Events
 from .outcomes import Tally
 from .services.service import Serving

@@ -16,8 +16,8 @@ from .fits.doubts import doubts, own_trace
 from .fits.foretelling import replayed
 from .fits.recorded_tries import recorded
 from .reports import sampled, seed_flags
-from .samples import quantile
-from .seeds import SEEDS
+from .seed_results import quantile
+from .seed_sweep import SEEDS
 
 NAMES = {
     "fifo": "a queue in order, {} worker{}",

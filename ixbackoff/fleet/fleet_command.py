@@ -7,12 +7,12 @@ from concurrent.futures import BrokenExecutor
 from importlib import import_module
 
 from .._argument_parser import FAILED, WRONG
-from .._words.texts import printable
+from .._words.printable_text import printable
 
 COMMANDS = {
     "simulate": ("simulate_command", "many clients run a program against a service that stops"),
     "fit": ("fit_command", "a model of a service from what its clients recorded"),
-    "tune": ("tuning", "the waits for a number of clients, checked by a simulation"),
+    "tune": ("tune_command", "the waits for a number of clients, checked by a simulation"),
 }
 """The module and the description of each command."""
 

@@ -8,7 +8,7 @@ from math import ceil, inf, nan
 from typing import NamedTuple
 
 from .._running.traces import Performed
-from .samples import quantile
+from .seed_results import quantile
 
 
 class Second(NamedTuple):

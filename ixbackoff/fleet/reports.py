@@ -13,8 +13,8 @@ from typing import TypeVar
 from .._argument_parser import Flag, whole
 from .lost_capacity import Outage
 from .outcomes import Outcome
-from .samples import Sample
-from .seeds import each_seed
+from .seed_results import Sample
+from .seed_sweep import each_seed
 
 R = TypeVar("R")
 Numbers = Mapping[str, float | None]

@@ -42,13 +42,13 @@ from .fits.foretelling import BAND, FittedService, numbers_between, saved_model
 from .lost_capacity import Outage
 from .outcomes import Outcome, Second
 from .reports import PICTURE, RECOVERS, Numbers, Report, sampled, seed_flags, spread
-from .samples import Sample, quantile
-from .seeds import SEEDS
+from .seed_results import Sample, quantile
+from .seed_sweep import SEEDS
+from .services.answering_service import Answering
 from .services.channel import Channel
 from .services.queue import BoundedQueue
-from .services.replies import Answering
-from .services.server import SlowingServer
 from .services.service import Served, Service
+from .services.slowing_server import SlowingServer
 from .simulation import simulate
 
 T = TypeVar("T")

@@ -16,15 +16,15 @@ from .._meaning.semantics import guards_of
 from .._meaning.steps import Guard, Guarded
 from .._words.checks import above_zero
 from .._words.commands import Misuse
+from .._words.own_commands import Delay, Log, Now, Pick, Reserve, Throw
 from .._words.rungs import Nat, Z
-from .._words.vocabulary import Delay, Log, Now, Pick, Reserve, Throw
 from .._writing.programs import Program
-from ..schedules.timings import Timing
+from ..schedules.base import Timing
 from .arrivals import Arrivals
 from .lost_capacity import Outage, checked_outages
 from .outcomes import Outcome, Second
-from .samples import Sample
-from .seeds import SEEDS, each_seed
+from .seed_results import Sample
+from .seed_sweep import SEEDS, each_seed
 from .services.service import Served
 from .simulator import Simulator
 

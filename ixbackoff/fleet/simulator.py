@@ -14,20 +14,20 @@ from .._limits.budgets import RetryBudget
 from .._limits.deadlines import LEFT, checked_seconds
 from .._limits.nesting import OVER, RUNNING, this_thread
 from .._meaning.chains import Ladder
-from .._meaning.defaults import Defaults
-from .._meaning.machine import IN_PLACE
+from .._meaning.run_defaults import Defaults
+from .._meaning.trampoline import IN_PLACE
 from .._running.traces import Performed
 from .._words.commands import Misuse
-from ..schedules.timings import Timing
+from ..schedules.base import Timing
 from .arrivals import Arrivals, arrival_times
 from .environment import Environment, checked_budget, checked_program, standard
 from .event_queue import Events
 from .lost_capacity import Outage
 from .outcomes import Outcome, Second
-from .performers import StreamClient, TaskPerformer, streams
-from .retries import Retrying, retried
-from .retry_clients import RetryClient
+from .retry_client_state import Retrying, retried
 from .services.service import Served, Service, Serving
+from .single_retry_clients import RetryClient
+from .stream_clients import StreamClient, TaskPerformer, streams
 
 SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from . import http_statuses as http
-from .judging import permanent, variables
+from .judge_helpers import permanent, variables
 from .unreachable import UNKNOWN_HOST
 
 SENDING = {("aiohttp.client", "_request")}

@@ -14,7 +14,7 @@ from typing import Any
 from .._words.verdicts import Verdict
 from . import aws
 from . import http_statuses as http
-from .judging import permanent, variables
+from .judge_helpers import permanent, variables
 from .shapes import canonical
 from .urllib3 import wrapped
 

@@ -13,7 +13,7 @@ from typing import Any
 from .._words.verdicts import Verdict
 from . import grpc
 from .http_statuses import answered, before, by_attribute, judge_by
-from .judging import permanent
+from .judge_helpers import permanent
 from .shapes import headers_of, requests_of
 
 DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)s", re.ASCII)

@@ -13,7 +13,7 @@ from typing import Any
 
 from .._words.headers import PUSHBACK, is_pushed_back
 from .._words.verdicts import Verdict
-from .judging import permanent
+from .judge_helpers import permanent
 from .unreachable import unreachable_by_text
 
 TRANSIENT = frozenset({"UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"})

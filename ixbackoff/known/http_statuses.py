@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 from .._words import verdicts
 from .._words.headers import is_forbidden, retry_after
 from .._words.verdicts import Verdict
-from .judging import name_of, permanent
+from .judge_helpers import name_of, permanent
 from .unreachable import CUT_OFF, unreachable
 
 IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"})

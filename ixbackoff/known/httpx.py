@@ -12,7 +12,7 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from . import http_statuses as http
-from .judging import frames, variables
+from .judge_helpers import frames, variables
 
 MODELS = ("anthropic.", "cohere.", "google.genai.", "groq.", "mistralai.", "openai.")
 SENDING = {(f"{package}._client", "send") for package in ("httpx", "httpx2")} | {

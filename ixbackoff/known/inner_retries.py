@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from .._words.verdicts import Inner
-from .judging import frames
+from .judge_helpers import frames
 from .shapes import LONGEST_CHAIN, cause_of, quietly
 
 

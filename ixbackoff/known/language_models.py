@@ -18,7 +18,7 @@ from .._words.headers import is_forbidden, moment, retry_after
 from .._words.verdicts import Verdict
 from .google_api_core import delay_of
 from .http_statuses import answered, reason_to_stop
-from .judging import bases, permanent
+from .judge_helpers import bases, permanent
 from .shapes import by_cause, cause_of, headers_of, quietly, status_of
 
 REPEATED = frozenset({408, 409, 429})

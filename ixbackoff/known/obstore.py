@@ -13,7 +13,7 @@ from typing import NamedTuple
 from .._words.verdicts import Verdict
 from . import aws
 from .http_statuses import NOT_CARRIED_OUT, PERHAPS_CARRIED_OUT
-from .judging import permanent
+from .judge_helpers import permanent
 from .unreachable import unreachable_by_text
 
 STATUS = re.compile(r"status code: ([0-9]{3})")

@@ -17,7 +17,7 @@ import re
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .judging import permanent, through
+from .judge_helpers import permanent, through
 
 TRANSIENT_CLASSES = ("08", "53")
 TRANSIENT = ("40000", "40001", "40P01", "55P03", "57P01", "57P02", "57P03", "57P05")

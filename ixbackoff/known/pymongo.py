@@ -17,7 +17,7 @@ import socket
 from typing import Any
 
 from .._words.verdicts import Verdict
-from .judging import bases, permanent, through
+from .judge_helpers import bases, permanent, through
 from .unreachable import misaddressed
 
 NOTHING_SENT = {"ServerSelectionTimeoutError", "WaitQueueTimeoutError"}

@@ -11,7 +11,7 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from . import http_statuses as http
-from .judging import permanent, variables
+from .judge_helpers import permanent, variables
 from .urllib3 import wrapped
 
 SENDING = {("requests.sessions", "send")}

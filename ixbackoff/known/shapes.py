@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .._words import verdicts
 from .._words.headers import READ
 from .._words.verdicts import Verdict
-from .judging import frames, name_of
+from .judge_helpers import frames, name_of
 
 if TYPE_CHECKING:
     from .http_statuses import SentRequest

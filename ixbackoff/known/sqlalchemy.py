@@ -19,7 +19,7 @@ from sqlalchemy.exc import (
 
 from .._words import verdicts
 from .._words.verdicts import Verdict
-from .judging import name_of, permanent, through
+from .judge_helpers import name_of, permanent, through
 
 COMMITS = ("_commit_impl", "_commit_twophase_impl")
 

@@ -10,7 +10,7 @@ import socket
 import ssl
 
 from .._words.verdicts import Verdict
-from .judging import permanent
+from .judge_helpers import permanent
 
 CUT_OFF = ssl.SSLEOFError | ssl.SSLZeroReturnError
 UNTRUSTED = "the certificate does not verify"

@@ -13,7 +13,7 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from . import http_statuses as http
-from .judging import permanent, through, variables
+from .judge_helpers import permanent, through, variables
 
 OPENING = {("urllib.request", "open")}
 RETRIEVING = {("urllib.request", "urlretrieve")}

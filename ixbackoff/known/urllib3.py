@@ -11,7 +11,7 @@ from typing import Any
 
 from .._words.verdicts import Verdict
 from . import http_statuses as http
-from .judging import name_of, permanent, through, variables
+from .judge_helpers import name_of, permanent, through, variables
 from .unreachable import CUT_OFF
 
 SENDING = {

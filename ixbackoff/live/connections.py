@@ -15,7 +15,7 @@ from .limits import DEFAULT_LIMITS, Limits
 if TYPE_CHECKING:
     from anyio.lowlevel import RunVar
 
-    from .transports import AsyncTransport, Transport
+    from .pooled_transports import AsyncTransport, Transport
 
 
 A = TypeVar("A")
@@ -71,7 +71,7 @@ class Connections:
                 transport.retire(self._interrupted)
                 transport = None
             if transport is None:
-                from .transports import Transport
+                from .pooled_transports import Transport
 
                 transport = self._opened[process] = Transport(self.limits)
                 self._interrupted.clear()
@@ -106,7 +106,7 @@ class Connections:
     @asynccontextmanager
     async def opened_async(self) -> AsyncGenerator[AsyncTransport]:
         """Yield the connections of this event loop, or else new ones for this block alone."""
-        from .transports import AsyncTransport
+        from .pooled_transports import AsyncTransport
 
         shared = None if self._awaited is None else self._awaited.get()
         if self._closed or shared is False:
@@ -132,7 +132,7 @@ class Connections:
     async def __aenter__(self) -> Self:
         from anyio.lowlevel import RunVar
 
-        from .transports import AsyncTransport
+        from .pooled_transports import AsyncTransport
 
         if self._awaited is None:
             self._awaited = RunVar("ixbackoff_connections", None)

@@ -11,14 +11,14 @@ from typing import Any
 import anyio
 import httpx2
 
-from .._words.vocabulary import Download
+from .._words.own_commands import Download
 from .connections import Connections
+from .downloads import Arrival, Fetched, etag_of
 from .exchanges import Exchange, Progress
 from .limits import Deadline, Limits
 from .part_files import PartFile
-from .resumed_downloads import Arrival, Fetched, etag_of
+from .pooled_transports import HEADERS, timeout_of
 from .sockets import used
-from .transports import HEADERS, timeout_of
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 SHORTLY = Limits(total_timeout=0.1)

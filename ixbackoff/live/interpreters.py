@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from .._limits.stopping import checked_stop
 from .._running.asyncio_or_trio import now
 from .._running.sleeping import sleep, sleep_async, sleep_until
-from .._words.calls import Call, CallAsync
+from .._words.call_commands import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter
 from .._words.extras import LIVE, needed
-from .._words.texts import printable
-from .._words.vocabulary import Delay, Download, Log, Now, Pick, Standard, Throw, Upload, throw
+from .._words.own_commands import Delay, Download, Log, Now, Pick, Standard, Throw, Upload, throw
+from .._words.printable_text import printable
 from .connections import Connections, connections_of
 from .limits import Deadline, Limits
 from .uploads import upload, upload_async

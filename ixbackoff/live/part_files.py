@@ -11,11 +11,11 @@ from io import FileIO
 from typing import NamedTuple, Self
 from weakref import WeakSet
 
-from .._running.aborting import COPY, check_not_aborted
+from .._running.abort_requests import COPY, check_not_aborted
 from .._running.boots import boot_id
 from .._words.failures import NotReady
-from .._words.texts import printable
-from . import filesystem as system
+from .._words.printable_text import printable
+from . import file_operations as system
 
 LONGEST_NAME = 240  # bytes: the file system takes 255, and ".", ".part" and ".json" are added
 LONGEST_NOTE = 256 * 1024  # bytes; the headers of a response, escaped, are shorter

@@ -18,7 +18,7 @@ from typing import Any
 import anyio
 import httpcore2
 
-from .._running.aborting import ABORT
+from .._running.abort_requests import ABORT
 from .addresses import Allowed, checked
 from .httpinternals import report_cuts
 from .limits import Deadline

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
-from .._running.aborting import check_not_aborted
+from .._running.abort_requests import check_not_aborted
 from .._words.extras import LIVE, needed
-from .._words.vocabulary import Upload, without_secrets
+from .._words.own_commands import Upload, without_secrets
 from . import folders
-from .filesystem import naming
+from .file_operations import naming
 from .limits import Deadline, Limits
 from .store_errors import store_failures
 from .store_urls import check_free, check_process, file_of, folder_of, store_of

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from .._limits.events import Answered, Began, Ended, Event, WaitBegan
 from .._limits.observers import Observer
-from .._meaning.names import name_of_part
+from .._meaning.program_names import name_of_part
 from .._words.failures import Throttled
 from .._words.verdicts import retry_after
 

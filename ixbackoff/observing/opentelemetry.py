@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._limits.events import Answered, Began, Ended, Event, Hedged, Issued, WaitBegan
 from .._limits.observers import Observer
-from .._meaning.names import name_of_part
+from .._meaning.program_names import name_of_part
 from .._words.extras import needed
 from .json_lines import details
 

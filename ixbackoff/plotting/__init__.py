@@ -1,5 +1,5 @@
 """Pictures of schedules, which need the extra `plot`; `ixbackoff plot` draws them, too."""
 
-from .pictures import plot
+from .wait_curves import plot
 
 __all__ = ["plot"]

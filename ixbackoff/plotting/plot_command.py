@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from .._argument_parser import WRONG, Flag, Parser, add_flags, timing, whole
-from ..schedules.timings import Timing
-from .pictures import plot
+from ..schedules.base import Timing
+from .wait_curves import plot
 
 POST = ("ixbackoff.schedules.published:post_blue", "ixbackoff.schedules.published:post_green")
 MOST = 1000

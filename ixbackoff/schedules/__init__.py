@@ -1,8 +1,8 @@
 """Schedules: how the k-th wait of a run becomes seconds."""
 
 from .algebra import Schedule
+from .base import Chance, Timing, WaitFunction
 from .kinds import Computed, Constant, Exponential, Fibonacci, Listed
-from .timings import Chance, Timing, WaitFunction
 
 __all__ = [
     "Chance",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from .._words.checks import finite, inf
 from .._words.commands import Misuse
-from .timings import Chance, Timing, WaitFunction, any_chance, begun, chance_of, never_shorter
+from .base import Chance, Timing, WaitFunction, any_chance, begun, chance_of, never_shorter
 
 if TYPE_CHECKING:
     from random import Random

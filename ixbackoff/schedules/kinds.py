@@ -9,7 +9,7 @@ from typing import Final, final
 from .._words.checks import finite, inf
 from .._words.rungs import DEEPEST
 from .algebra import Schedule
-from .timings import Chance, WaitFunction, never_shorter, usable_or_infinite
+from .base import Chance, WaitFunction, never_shorter, usable_or_infinite
 
 
 class Series(Schedule):

@@ -7,8 +7,8 @@ from typing import Final, final
 
 from .._words.checks import finite
 from .algebra import Changed, Schedule
+from .base import Chance, WaitFunction, any_chance, begun, never_shorter
 from .kinds import Constant, Exponential
-from .timings import Chance, WaitFunction, any_chance, begun, never_shorter
 
 
 def aws_polling(max_wait_interval: float) -> Schedule:

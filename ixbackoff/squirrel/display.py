@@ -12,12 +12,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, TypeAlias
 
 from .._limits.events import WaitBegan
-from .._words.vocabulary import Delay, Download, without_secrets
-from .formatting import described, fitted, plain
+from .._words.own_commands import Delay, Download, without_secrets
+from .one_line_text import described, fitted, plain
 from .summary import LONGEST
 
 if TYPE_CHECKING:
-    from .screens import Screen
+    from .progress_bars import Screen
 
 LONG = 0.5  # seconds after which a download gets a bar
 TERMINALS = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
@@ -47,7 +47,7 @@ class Display:
     def _open(self) -> Screen | None:
         if not (sys.stderr.isatty() or TERMINALS & os.environ.keys()):
             return None
-        from .screens import Screen
+        from .progress_bars import Screen
 
         screen = Screen(self._overall_text, stays=self._overall is not None)
         return screen if screen.console.is_terminal else None

@@ -16,24 +16,24 @@ from .._limits.observers import observed
 from .._words.commands import Misuse
 from ..durable import Engine
 from ..durable.store import checked_database, file_of
-from ..durable.workerlocks import FileTaken
+from ..durable.worker_liveness import FileTaken
 from ..live import Connections
 from ..live.safe_removal import own_folder
 from .commands import Resource
-from .databases import cause_of
+from .database_interface import cause_of
 from .display import Display, log_shown
-from .durable_files import PREFIX
-from .fetching import FetchedFiles, made
+from .durable_workflow import Runs, digest, workflow_for
+from .fetched_files import FetchedFiles, made
+from .file_seals import PREFIX
 from .handling import Handlers, answering
 from .index import Index
 from .inputs import BadLine, name_of, resources_of
-from .jobs import Jobs
 from .keep_all import Options, line_of, options_of, summary_of
 from .pipeline import Places
-from .resuming import Runs, digest, workflow_for
 from .sqlite import is_in_memory, path_of
 from .storage_options import Storage, opened_index, storage_of, store_checked
 from .summary import Summary
+from .worker_threads import Jobs
 
 FILE = "runs.sqlite"
 

@@ -10,11 +10,11 @@ from .. import Delay, Interpreter, NotReady, Upload
 from .._words.failures import ClientError, ServerError
 from ..live import live, response_headers
 from ..live.connections import Connections
-from ..live.objects import objects_below, remove_object
-from ..live.resumed_downloads import etag_of
+from ..live.downloads import etag_of
+from ..live.list_and_remove import objects_below, remove_object
 from ..live.uploads import upload
 from .commands import Fetch, GetETag, ListObjects, Remove, Resource, Stored
-from .fetching import FetchedFiles
+from .fetched_files import FetchedFiles
 from .index import Index
 from .pipeline import Row
 

@@ -15,7 +15,7 @@ from .._words.extras import INSTALL
 from .._words.failures import Transient
 from ..live.limits import Deadline, Limits
 from .commands import Claim, Copy, Doom, Forget, IndexEntry, Look, Resource, Swap
-from .databases import Database, DatabaseError, Execute, replaced
+from .database_interface import Database, DatabaseError, Execute, replaced
 from .sqlite import SQLite
 
 A = TypeVar("A")

@@ -16,14 +16,14 @@ from .._words.commands import Handler
 from ..live import Connections
 from .commands import Resource
 from .display import Display, log_shown
-from .fetching import FetchedFiles, fetching_folder
-from .formatting import described_with_reason
+from .fetched_files import FetchedFiles, fetching_folder
 from .handling import Handlers, answering
 from .inputs import BadLine, name_of, resources_of
-from .jobs import Jobs
+from .one_line_text import described_with_reason
 from .pipeline import Kept, Places, Row, squirrel
 from .storage_options import Storage, opened_index, storage_of, store_checked
 from .summary import COPIED, HIT, Summary, SummaryLine
+from .worker_threads import Jobs
 
 MOST_ORIGINS = 4096  # the number of budgets that are kept
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, create_engine, event, func, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from .databases import DatabaseError, Execute, replaced
+from .database_interface import DatabaseError, Execute, replaced
 
 DRIVER = "postgresql+psycopg"
 DRIVERS = ("postgresql", DRIVER)

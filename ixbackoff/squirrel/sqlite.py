@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
-from .databases import DatabaseError, Execute, replaced
+from .database_interface import DatabaseError, Execute, replaced
 
 IN_MEMORY = ":memory:"
 SHAPE = re.compile(r"sqlite(?:\+pysqlite)?://(?:/(?P<file>[^?]*))?(?:\?(?P<options>.*))?")

@@ -151,9 +151,9 @@ def run(args: Namespace) -> int:
         names = ", ".join(missing)
         print(f"Not installed: {names}; {INSTALL.format(extras)}.", file=sys.stderr)
         return WRONG
-    from .formatting import plain
     from .index import IndexBroken, IndexUnavailable
     from .keep_all import keep_named
+    from .one_line_text import plain
 
     try:
         if args.durable:

@@ -13,11 +13,11 @@ from urllib.parse import unquote, urlsplit
 
 from .. import N3, Command, Delay, Exponential, at, call
 from .._words.commands import Handler
-from .._words.vocabulary import without_secrets
+from .._words.own_commands import without_secrets
 from ..live import live, s3_store, store_of
 from ..live.store_urls import file_of
 from .display import Display
-from .fetching import made
+from .fetched_files import made
 from .index import Index
 from .sqlite import is_in_memory
 

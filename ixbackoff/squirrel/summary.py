@@ -9,7 +9,7 @@ from threading import Event
 from time import monotonic
 from typing import NamedTuple
 
-from .formatting import amount, fitted, plain
+from .one_line_text import amount, fitted, plain
 
 HIT = "hit"
 COPIED = "copied"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 from .._limits.deadlines import time_limit
-from .._limits.limiters import Turns
+from .._limits.rate_limiter import Turns
 from .._meaning.chains import Ladder
 from .._running.command_loops import answered, answered_async
 from .._running.traces import Performed
@@ -23,9 +23,9 @@ from .._words.commands import (
     interpreter_of,
     join_tables,
 )
-from .._words.vocabulary import CLOCK, Delay, Log, Now, Pick, Reserve, Throw, Together, throw
+from .._words.own_commands import CLOCK, Delay, Log, Now, Pick, Reserve, Throw, Together, throw
 from .scripts import DelayedAnswer, Unscripted, given_by
-from .virtual_together import interleaved
+from .virtual_concurrency import interleaved
 
 __tracebackhide__ = True
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff.__main__ import main
-from ixbackoff._door import checkers, formats
+from ixbackoff._door import check_formats, checkers
 from ixbackoff._door.reading.checker_output import Error, errors_in
 
 from ..support.processes import Child
@@ -198,7 +198,7 @@ def test_code_scanning_reads_a_document() -> None:
 
 
 def test_the_name_of_a_file_is_escaped_in_a_uri() -> None:
-    assert formats.uri("a b/c#1.py") == "a%20b/c%231.py"
+    assert check_formats.uri("a b/c#1.py") == "a%20b/c%231.py"
 
 
 @pytest.mark.parametrize("form", ["full", "concise", "json", "github", "sarif"])
@@ -210,7 +210,7 @@ def test_nothing_to_read_is_no_error(form: str) -> None:
 def test_what_explains_is_not_loaded_for_a_project_without_errors() -> None:
     code = (
         "import sys; from ixbackoff.__main__ import main; main(['check', '-'])\n"
-        "print(any('_door.reading' in one or '_door.explaining' in one for one in sys.modules))"
+        "print(any('_door.reading' in one or '_door.diagnosing' in one for one in sys.modules))"
     )
     clean = "Success: no issues found in 1 source file\n"
     for text, loads in ((clean, "False"), (OF_MYPY, "True")):

@@ -12,7 +12,7 @@ from ixbackoff._door.explain_command import pages
 
 from ..support.checkers.checked import BLOCK, ROOT
 
-EXPLAINING = ROOT / "ixbackoff" / "_door" / "explaining"
+EXPLAINING = ROOT / "ixbackoff" / "_door" / "diagnosing"
 
 
 def codes_in_the_source() -> set[str]:

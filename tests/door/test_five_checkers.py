@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ixbackoff._door.check_formats import explanation
+from ixbackoff._door.diagnosing.findings import Finding
 from ixbackoff._door.explain_command import pages
-from ixbackoff._door.explaining.findings import Finding
-from ixbackoff._door.formats import explanation
 from ixbackoff._door.reading.checker_output import Error, errors_in
 
 from ..support.checkers.checked import (

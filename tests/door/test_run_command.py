@@ -239,7 +239,7 @@ def test_no_wait_is_begun_that_would_end_too_late(capfd: pytest.CaptureFixture[s
 def test_a_command_that_ignores_the_end_of_its_time_is_killed(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ixbackoff._door.child_process.GRACE", 0.2)
+    monkeypatch.setattr("ixbackoff._door.shell_child.GRACE", 0.2)
     stubborn = "trap '' TERM; while :; do sleep 0.05; done"
     assert ran(capfd, "N4", "--within", "0.3", "--", "sh", "-c", stubborn)[0] == 124
 

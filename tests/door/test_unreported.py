@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff._door import check_command
-from ixbackoff._door.explaining.unreported import unchecked
+from ixbackoff._door.diagnosing.unreported import unchecked
 from ixbackoff._door.reading.sources import Source
 
 WRONG = [

@@ -14,7 +14,7 @@ from ixbackoff import N1, N3, Constant, Misuse, at, call
 from ixbackoff.durable import Engine, Unrecordable, durable
 from ixbackoff.durable.codec import NESTED, decode, encode
 from ixbackoff.durable.summaries import summary_of
-from ixbackoff.durable.workerlocks import FileLock, FileTaken
+from ixbackoff.durable.worker_liveness import FileLock, FileTaken
 from ixbackoff.live import live
 
 from ..support.durable.engines import AnyEngine, working

@@ -32,7 +32,7 @@ from ixbackoff import (
     attempt,
     do,
 )
-from ixbackoff._meaning.defaults import Defaults
+from ixbackoff._meaning.run_defaults import Defaults
 from ixbackoff._words.rungs import DEEPEST
 from ixbackoff.durable import current_command, durable, store, worker
 from ixbackoff.durable.dbosinternals import tables_of

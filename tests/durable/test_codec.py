@@ -33,7 +33,7 @@ from ixbackoff import (
 )
 from ixbackoff.durable import Unrecordable, recordable
 from ixbackoff.durable.codec import decode, encode
-from ixbackoff.durable.digests import digest_of
+from ixbackoff.durable.command_digests import digest_of
 
 from ..support.ways.programs import Ask
 

@@ -34,7 +34,7 @@ from ixbackoff import (
     at,
     do,
 )
-from ixbackoff._meaning.defaults import Defaults
+from ixbackoff._meaning.run_defaults import Defaults
 from ixbackoff.durable import durable
 from ixbackoff.live import live, live_async
 from ixbackoff.testing import exploring

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ixbackoff import N0, at, do
-from ixbackoff._meaning.defaults import Defaults
+from ixbackoff._meaning.run_defaults import Defaults
 
 from ..support.durable.journals import Memory, durably
 from ..support.ways.hedges import Get, slow_after

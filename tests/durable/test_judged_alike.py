@@ -23,7 +23,7 @@ from ixbackoff import (
     backoff,
     is_transient,
 )
-from ixbackoff._meaning.defaults import Defaults
+from ixbackoff._meaning.run_defaults import Defaults
 from ixbackoff.durable import durable
 from ixbackoff.live import live, live_async
 from ixbackoff.testing import Virtual, no_waits

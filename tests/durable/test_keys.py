@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ixbackoff import N2, N4, Constant, Do, NotReady, all_of, at, attempt
-from ixbackoff._meaning.defaults import Defaults
+from ixbackoff._meaning.run_defaults import Defaults
 from ixbackoff.durable import durable
 
 from ..support.durable.engines import Said, Say, fails, working

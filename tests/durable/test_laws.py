@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff import N2, Delay, Interpreter, Log, Now, RetryBudget, Schedule, all_of, at, do
-from ixbackoff._meaning.defaults import Defaults
+from ixbackoff._meaning.run_defaults import Defaults
 from ixbackoff.durable.journal import Parked
 
 from ..support.durable.journals import Memory, durable_outcome, durably, outcome_of

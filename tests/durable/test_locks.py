@@ -16,7 +16,7 @@ from ixbackoff.durable import Engine, durable
 from ixbackoff.durable.codec import JSON
 from ixbackoff.durable.store import NewRun, Store, owner_of
 from ixbackoff.durable.worker import POLL, Worker
-from ixbackoff.durable.workerlocks import ROUND, SPREAD, SURE, FileLock, ServerLock
+from ixbackoff.durable.worker_liveness import ROUND, SPREAD, SURE, FileLock, ServerLock
 from ixbackoff.live import live_async
 
 from ..support.durable.engines import Said, Say, until, working

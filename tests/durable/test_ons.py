@@ -31,7 +31,7 @@ from ixbackoff import (
     first_of,
     known,
 )
-from ixbackoff._meaning.defaults import Defaults
+from ixbackoff._meaning.run_defaults import Defaults
 from ixbackoff.testing.exploring import Model, dies
 
 from ..support.clients.tries import failure_of

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ixbackoff import N2, N3, Constant, Diverged, Interpreter, NotReady, at
-from ixbackoff._meaning.defaults import Defaults
+from ixbackoff._meaning.run_defaults import Defaults
 from ixbackoff.durable.journal import Line, RunLost
 from ixbackoff.durable.performing import run_durably
 from ixbackoff.live import live, live_async

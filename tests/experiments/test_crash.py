@@ -14,7 +14,7 @@ from benchmarks.experiments.__main__ import main as experiments
 from benchmarks.experiments.crash import Crash, Get, PostShipped, asking, crash, crashed, ways
 from ixbackoff import Constant
 from ixbackoff.fleet import Outage, Outcome, SlowingServer, simulate
-from ixbackoff.schedules.timings import Timing
+from ixbackoff.schedules.base import Timing
 
 pytestmark = pytest.mark.slow
 

@@ -21,8 +21,8 @@ from ixbackoff.fleet import (
     Service,
     simulate_many,
 )
-from ixbackoff.schedules.shortening import Shortening
-from ixbackoff.schedules.timings import Chance, WaitFunction
+from ixbackoff.schedules.base import Chance, WaitFunction
+from ixbackoff.schedules.simulation_only import Shortening
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from ixbackoff.fleet.fits import choosing
 from ixbackoff.fleet.fits.choosing import Model, candidate, fitted
 from ixbackoff.fleet.fits.doubts import doubts
+from ixbackoff.fleet.fits.queue_inversion import KINDS, Undone, crowded, in_order, shared_evenly
 from ixbackoff.fleet.fits.recorded_tries import Try
-from ixbackoff.fleet.fits.undoing import KINDS, Undone, crowded, in_order, shared_evenly
 
 from ..support.fleets.truths import Truth, tries_of
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ixbackoff.fleet.fleet_command import main as fleet
-from ixbackoff.fleet.tuning import Tuned, failing_rate, tuned
+from ixbackoff.fleet.tune_command import Tuned, failing_rate, tuned
 from ixbackoff.schedules.published import thain
 
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ixbackoff import FOREVER, Constant, NotReady, ServerError, at
-from ixbackoff._running.together import Aborted
+from ixbackoff._running.concurrent_effects import Aborted
 from ixbackoff.fleet import Events, Outcome, Request, Service, Serving, simulate
 from ixbackoff.schedules import Timing
 from ixbackoff.schedules.kinds import powers_of_two

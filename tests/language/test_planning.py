@@ -29,7 +29,7 @@ from ixbackoff import (
 )
 from ixbackoff._meaning import steps as all_steps
 from ixbackoff._meaning.chains import Chain, Step, chain, longer
-from ixbackoff._meaning.counting import Commands, cost_of
+from ixbackoff._meaning.effect_costs import Commands, cost_of
 from ixbackoff._meaning.planning import PlannedRung
 from ixbackoff.schedules import Chance
 from ixbackoff.testing import Virtual, always

@@ -29,11 +29,11 @@ from ixbackoff import (
     at,
     plan,
 )
-from ixbackoff._meaning.machine import driven
 from ixbackoff._meaning.runs import ProgramRun
 from ixbackoff._meaning.semantics import attempted, chained
+from ixbackoff._meaning.trampoline import driven
+from ixbackoff._words.own_commands import Delay
 from ixbackoff._words.rungs import name_of, position
-from ixbackoff._words.vocabulary import Delay
 from ixbackoff.testing import Virtual, always, answers
 
 from ..support.generators.ladders import programs

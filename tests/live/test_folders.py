@@ -17,7 +17,7 @@ from obstore.store import LocalStore, MemoryStore
 from ixbackoff import N0, Misuse, Upload, at
 from ixbackoff.live import live, uploads
 from ixbackoff.live.limits import Limits
-from ixbackoff.live.objects import remove_object
+from ixbackoff.live.list_and_remove import remove_object
 
 from ..support.ways.live import SYNC, Way, each_way
 

@@ -26,7 +26,7 @@ from ixbackoff import (
     do,
     plan,
 )
-from ixbackoff._meaning.names import name_of_program
+from ixbackoff._meaning.program_names import name_of_program
 from ixbackoff.observing import Began, observed
 
 from ..support.ways.observed_runs import Recorder

@@ -7,10 +7,10 @@ from random import Random
 from typing import Any, NamedTuple
 
 from ixbackoff import Schedule, plan
-from ixbackoff._meaning.machine import driven
 from ixbackoff._meaning.runs import ProgramRun
 from ixbackoff._meaning.semantics import attempted, chained
-from ixbackoff._words.vocabulary import Delay
+from ixbackoff._meaning.trampoline import driven
+from ixbackoff._words.own_commands import Delay
 from ixbackoff.schedules import Chance
 
 from ..support.ways.programs import Ask

@@ -67,7 +67,7 @@ MODULES = {
     "ixbackoff.middleware": (),
     "ixbackoff.observing": (),
     "ixbackoff.plotting": (),
-    "ixbackoff.schedules.polling": ("OperationFailed", "succeeded"),
+    "ixbackoff.schedules.operation_status": ("OperationFailed", "succeeded"),
     "ixbackoff.schedules.published": (
         "aws_polling",
         "thain",
@@ -78,7 +78,7 @@ MODULES = {
         "WholeSeconds",
     ),
     "ixbackoff.schedules": (),
-    "ixbackoff.schedules.shortening": (
+    "ixbackoff.schedules.simulation_only": (
         "Shortening",
         "Jitter",
         "FullJitter",

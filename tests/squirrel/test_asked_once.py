@@ -10,10 +10,10 @@ import pytest
 
 from ixbackoff import NotReady
 from ixbackoff.live import Connections
-from ixbackoff.live.resumed_downloads import OVERLAP
+from ixbackoff.live.downloads import OVERLAP
 from ixbackoff.squirrel.commands import Brought, Fetch, ListObjects, Resource, Stored
 from ixbackoff.squirrel.display import Display
-from ixbackoff.squirrel.fetching import FetchedFiles
+from ixbackoff.squirrel.fetched_files import FetchedFiles
 from ixbackoff.squirrel.handling import Handlers
 from ixbackoff.squirrel.index import Index
 from ixbackoff.testing.web import Document, Origin, Truncated

@@ -15,9 +15,9 @@ import boto3  # type: ignore[import-untyped]
 import pytest
 
 from ixbackoff.durable import durable_command as commandline
-from ixbackoff.live.resumed_downloads import OVERLAP
+from ixbackoff.live.downloads import OVERLAP
 from ixbackoff.squirrel.commands import Resource
-from ixbackoff.squirrel.durable_files import PREFIX
+from ixbackoff.squirrel.file_seals import PREFIX
 from ixbackoff.testing.web import Fault, Hang, Origin, Status
 
 from ..support.kills.durable_squirrels import RECORDED, RESOURCES, KillingDurably

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from ixbackoff import NotReady
+from ixbackoff.live.downloads import OVERLAP
 from ixbackoff.live.part_files import PartFile, PartOrigin
-from ixbackoff.live.resumed_downloads import OVERLAP
 from ixbackoff.squirrel.commands import Brought, Fetch, Resource, Swap
-from ixbackoff.squirrel.fetching import FOLDER, FetchedFiles
+from ixbackoff.squirrel.fetched_files import FOLDER, FetchedFiles
 from ixbackoff.squirrel.index import Index
 from ixbackoff.testing.web import Document, Origin
 

@@ -20,8 +20,8 @@ from ixbackoff import N0, DeadlineExceeded, RetryBudget, at
 from ixbackoff.live import live
 from ixbackoff.squirrel.commands import Claim, Copy, Look, Resource, Swap
 from ixbackoff.squirrel.index import Index, IndexUnavailable
-from ixbackoff.squirrel.jobs import Jobs
 from ixbackoff.squirrel.keep_all import MOST_ORIGINS, OriginBudgets
+from ixbackoff.squirrel.worker_threads import Jobs
 from ixbackoff.testing.web import (
     Connection,
     Fault,

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from ixbackoff.live.resumed_downloads import OVERLAP
+from ixbackoff.live.downloads import OVERLAP
 from ixbackoff.squirrel import keep_all
 from ixbackoff.squirrel.commands import Resource
-from ixbackoff.squirrel.fetching import FOLDER, fetching_folder, open_file
+from ixbackoff.squirrel.fetched_files import FOLDER, fetching_folder, open_file
 from ixbackoff.testing.web import Document, Origin, Slow, Status, Truncated
 
 from ..support.kills.moments import Moments
@@ -150,7 +150,7 @@ def test_four_interrupts_leave_no_part_without_its_note(etag: str | None, tmp_pa
 WORKING = """
 import sys
 from ixbackoff.squirrel.commands import Resource
-from ixbackoff.squirrel.fetching import open_file
+from ixbackoff.squirrel.fetched_files import open_file
 url = "http://localhost/nuts"
 files = [open_file(sys.argv[1], Resource(url).name) for _ in range(2)]
 for file in files:

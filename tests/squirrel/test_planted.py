@@ -15,10 +15,10 @@ import pytest
 
 from ixbackoff.live.safe_removal import check_own
 from ixbackoff.squirrel.commands import Resource
-from ixbackoff.squirrel.durable_files import PREFIX, SEAL, FileGone, check_sealed, seal
+from ixbackoff.squirrel.durable_workflow import digest, id_of, workflow_for
 from ixbackoff.squirrel.durably import database_of, place_of
-from ixbackoff.squirrel.fetching import FOLDER
-from ixbackoff.squirrel.resuming import digest, id_of, workflow_for
+from ixbackoff.squirrel.fetched_files import FOLDER
+from ixbackoff.squirrel.file_seals import PREFIX, SEAL, FileGone, check_sealed, seal
 from ixbackoff.testing.web import Origin
 
 from ..support.squirrels.running import Squirrel, files_below

@@ -14,7 +14,7 @@ from ixbackoff._limits.events import WaitBegan
 from ixbackoff.squirrel import sqlite
 from ixbackoff.squirrel.commands import Brought, Fetch, Resource, Swap
 from ixbackoff.squirrel.display import Display
-from ixbackoff.squirrel.fetching import FetchedFiles
+from ixbackoff.squirrel.fetched_files import FetchedFiles
 from ixbackoff.squirrel.index import Index
 from ixbackoff.squirrel.squirrel_command import main
 from ixbackoff.squirrel.summary import SummaryLine, show

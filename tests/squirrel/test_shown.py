@@ -14,7 +14,7 @@ from rich.progress import Progress
 import ixbackoff.squirrel
 from ixbackoff import Download
 from ixbackoff.squirrel.display import Display
-from ixbackoff.squirrel.formatting import fitted
+from ixbackoff.squirrel.one_line_text import fitted
 from ixbackoff.squirrel.summary import SummaryLine, show
 from ixbackoff.testing.web import Document, Origin, Slow, Status
 

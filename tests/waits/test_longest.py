@@ -29,7 +29,7 @@ from ixbackoff import (
     call,
     plan,
 )
-from ixbackoff._meaning.defaults import Defaults
+from ixbackoff._meaning.run_defaults import Defaults
 from ixbackoff.fleet import instantly, simulate
 from ixbackoff.observing import Ended, observed, story
 from ixbackoff.testing import Virtual, always, answers, no_waits

@@ -30,7 +30,7 @@ from ixbackoff import (
     do,
     plan,
 )
-from ixbackoff._limits.limiters import Turns
+from ixbackoff._limits.rate_limiter import Turns
 from ixbackoff.fleet import instantly, simulate, simulate_many
 from ixbackoff.live import live, turns
 from ixbackoff.observing import observed

@@ -48,7 +48,7 @@ from ixbackoff.schedules.published import (
     post_green,
     thain,
 )
-from ixbackoff.schedules.shortening import (
+from ixbackoff.schedules.simulation_only import (
     DecorrelatedJitter,
     EqualJitter,
     Every,

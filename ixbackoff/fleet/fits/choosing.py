@@ -10,8 +10,8 @@ from operator import attrgetter, itemgetter
 from statistics import NormalDist, fmean, median, pstdev
 from typing import NamedTuple
 
+from .queue_inversion import KINDS, crowded
 from .recorded_tries import Try
-from .undoing import KINDS, crowded
 
 IDLE = 0.025  # the share of the usual work below which a try did none: clocks are not exact
 OUTLIERS, NOTHING = 0.01, 1e-4  # the share of works that may have any length, and their density

@@ -9,7 +9,7 @@ from statistics import correlation
 
 from ..outcomes import Outcome
 from ..reports import written
-from ..samples import quantile
+from ..seed_results import quantile
 from .choosing import Model
 from .foretelling import BAND, numbers_between
 from .recorded_tries import Try

@@ -12,8 +12,8 @@ from random import Random
 from typing import Any
 
 from ..._words.failures import Throttled
+from ..._words.own_commands import Download
 from ..._words.rungs import N0
-from ..._words.vocabulary import Download
 from ..._writing.attempts import do
 from ..._writing.programs import at
 from ..event_queue import Events

@@ -9,15 +9,15 @@ from typing import Any, TypeVar
 from ..._limits.breakers import CircuitBreaker, checked_breaker
 from ..._limits.budgets import RetryBudget
 from ..._meaning.chains import Ladder
-from ..._meaning.defaults import Defaults
+from ..._meaning.run_defaults import Defaults
 from ..._words.commands import Command
 from ..._words.rungs import Nat, Z
 from ..._writing.programs import Program
+from ...schedules.base import Timing
 from ...schedules.kinds import powers_of_two
-from ...schedules.timings import Timing
 from ..environment import Environment, checked_budget, checked_program, standard
 from ..event_queue import Events
-from ..performers import StreamClient, streams
+from ..stream_clients import StreamClient, streams
 from .service import Forwarding, Request, Service, Serving
 
 A = TypeVar("A")

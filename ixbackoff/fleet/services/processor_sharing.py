@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ..._words.failures import Throttled
 from ..event_queue import Events
+from .fair_sharing import Sharing
 from .service import Request, Service, Serving
-from .shared_resource import Sharing
 from .work import Work, check_seconds, drawn
 
 

@@ -1,7 +1,7 @@
 """A search through the failures, deaths and interleavings of programs in a modelled world."""
 
 from ..._words.wrong_arguments import explain_arguments
-from .breaking import may_break
+from .break_points import may_break
 from .history import Broken, Drawn, End, Explored, History
 from .model import Model
 from .persistence import Persistent

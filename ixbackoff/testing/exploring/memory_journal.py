@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from ..._running.together import Aborted
+from ..._running.concurrent_effects import Aborted
 from ..._words.commands import Command
-from ..._words.vocabulary import Delay
+from ..._words.own_commands import Delay
 from ...durable.codec import encode, encode_failure
-from ...durable.digests import digest_of
+from ...durable.command_digests import digest_of
 from ...durable.journal import Entry, Journal, Line, Make, MakeAsync, after
 from ...durable.performing import judged
 

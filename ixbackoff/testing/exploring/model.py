@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from ..._meaning.chains import Ladder, not_ended, program_of
-from ..._meaning.defaults import Defaults
+from ..._meaning.run_defaults import Defaults
 from ..._words.commands import Command, Interpreter, Misuse
 from ..._words.failures import On, predicate
 from ..._words.rungs import N0
@@ -16,11 +16,11 @@ from ..._writing.programs import Program
 from ...schedules.algebra import Schedule, check_schedule
 from ..virtual import Known
 from .history import Drawn, End, Explored, History
+from .history_walks import DrawnWalk, TextWalk, Walk
 from .printing import broken
 from .scope import Scope, Setting
 from .searching import Progress, Search
 from .surprises import ONCE, Faults, checked_faults
-from .walking import DrawnWalk, TextWalk, Walk
 
 __tracebackhide__ = True
 

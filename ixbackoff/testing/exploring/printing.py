@@ -8,13 +8,13 @@ from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
 from ..._running.traces import Performed
+from ..._words.own_commands import Delay
 from ..._words.values import fields_of
-from ..._words.vocabulary import Delay
 from .history import Broken, History, Occurrence, Option, short
-from .machines import Machine
+from .history_execution import Machine
+from .history_walks import Walk
 from .persistence import Persistent
 from .scope import Scope
-from .walking import Walk
 
 __tracebackhide__ = True
 

@@ -10,15 +10,15 @@ from random import Random
 from typing import Any, TypeAlias
 
 from ..._meaning.chains import Ladder, Step
-from ..._meaning.defaults import Defaults
+from ..._meaning.run_defaults import Defaults
 from ..._meaning.runs import ProgramRun
 from ..._meaning.semantics import unrolled
 from ..._meaning.steps import ResumeStep, RetryStep
-from ..._running.together import Aborted, awaits_other
+from ..._running.concurrent_effects import Aborted, awaits_other
 from ..._words.commands import Interpreter, Misuse, Stream
+from ..._words.own_commands import Delay, Together
 from ..._words.rungs import ENDLESS
 from ..._words.verdicts import asked_for
-from ..._words.vocabulary import Delay, Together
 from ...durable.journal import Line
 from ...durable.performing import Performer
 from .memory_journal import MemoryJournal

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from ..._meaning.chains import Ladder
-from ..._meaning.defaults import Defaults
+from ..._meaning.run_defaults import Defaults
 from ..._words.commands import Interpreter
 from ..._words.failures import Predicate
 from .history import Occurrence, Option

@@ -10,14 +10,14 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from ..._words.commands import Misuse
+from .hidden_state import WAYS_ROUND, check_unchanged, variables
 from .history import Broken, Explored, History, Occurrence, Option, short
-from .machines import Machine
-from .outside import WAYS_ROUND, check_unchanged, variables
+from .history_execution import Machine
+from .history_walks import Walk
 from .printing import broken, reason_of
 from .scope import Scope
 from .shared_cells import Recorder
 from .states import NOT_PLAIN, frozen, state_of
-from .walking import Walk
 
 __tracebackhide__ = True
 

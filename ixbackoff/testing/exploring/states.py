@@ -2,7 +2,7 @@
 
 A stand-in has all that a handler can read: every attribute, field or not, and which parts are one
 object. It lacks the order of a set, that of a dict unless an object occurs twice, the parts that a
-class does not pickle, notes of a failure, and the state of classes and modules (see `outside`).
+class does not pickle, notes of a failure, and the state of classes and modules (`hidden_state`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ixbackoff import Interpreter
 from ixbackoff._meaning.chains import Ladder
-from ixbackoff._meaning.defaults import Defaults
+from ixbackoff._meaning.run_defaults import Defaults
 from ixbackoff._running.command_loops import AnyInterpreter
 from ixbackoff.durable.journal import Checkpoint, Entry, Make, MakeAsync, Parked, after
 from ixbackoff.durable.performing import run_durably

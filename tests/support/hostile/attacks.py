@@ -19,7 +19,7 @@ from socket import gaierror
 from typing import NamedTuple
 
 from ixbackoff import ClientError, Download, NotReady, ServerError, Throttled
-from ixbackoff._words.texts import printable
+from ixbackoff._words.printable_text import printable
 from ixbackoff.live import Limits, RedirectError, TooLarge
 from ixbackoff.squirrel.commands import Resource
 

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from ixbackoff import Delay, Throttled
-from ixbackoff._meaning.defaults import Defaults
+from ixbackoff._meaning.run_defaults import Defaults
 from ixbackoff._meaning.runs import ProgramRun
 from ixbackoff._meaning.semantics import unrolled
 

@@ -25,7 +25,7 @@ import sqlalchemy
 from ixbackoff.durable import Engine, WorkflowHandle
 from ixbackoff.durable.serverpool import DRIVER
 from ixbackoff.durable.store import Store
-from ixbackoff.durable.workerlocks import LOCKS, key_of
+from ixbackoff.durable.worker_liveness import LOCKS, key_of
 
 from ..servers.links import Link
 from ..servers.postgresql import running

@@ -30,7 +30,7 @@ from ixbackoff.durable.dbosjournal import Held, SegmentJournal
 from ixbackoff.durable.journal import Entry, Line
 from ixbackoff.durable.store import Store
 from ixbackoff.durable.worker import Worker
-from ixbackoff.durable.workerlocks import ServerLock
+from ixbackoff.durable.worker_liveness import ServerLock
 
 from .programs import WORKFLOWS, Record, interpreter
 

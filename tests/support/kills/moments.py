@@ -20,7 +20,7 @@ import obstore.store  # noqa: F401
 
 from ixbackoff import Command, Delay, Interpreter, Now
 from ixbackoff._words.commands import Handler
-from ixbackoff.live import transports, uploads
+from ixbackoff.live import pooled_transports, uploads
 from ixbackoff.squirrel import handling
 from ixbackoff.squirrel.handling import Handlers
 from ixbackoff.squirrel.index import Index
@@ -81,7 +81,7 @@ def prepare(moment: str) -> None:
     elif moment == "copy":
         pieces = Moments(LATE, kill)
         patch("ixbackoff.live.folders.link", lambda *_: False).start()
-        patch("ixbackoff.live.filesystem.PIECE", PIECE).start()
+        patch("ixbackoff.live.file_operations.PIECE", PIECE).start()
         patch(
             "ixbackoff.squirrel.handling.upload",
             lambda command, stores, limits, unchanging: uploads.upload(
@@ -106,7 +106,7 @@ def killed(folder: Path, moment: str, words: list[str]) -> bool:
 
 if __name__ == "__main__":
     _, where, moments, *all_words = sys.argv
-    transports.trusted()  # what takes long, as imports do, is done once, before the processes part
+    pooled_transports.trusted()  # what takes long is done once, before the processes part
     for each in moments.split(","):
         if not killed(Path(where), each, all_words):
             sys.exit(f"The squirrel was not killed at {each}.")

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 from ixbackoff import Command, Upload, attempt
 from ixbackoff._words.commands import Handler
-from ixbackoff.squirrel import fetching, handling, keep_all, pipeline
+from ixbackoff.squirrel import fetched_files, handling, keep_all, pipeline
 from ixbackoff.squirrel.commands import ListObjects, Swap
 from ixbackoff.squirrel.handling import Handlers
 from ixbackoff.squirrel.index import Index
@@ -30,7 +30,7 @@ def leave_what_the_dead_have_left() -> None:
 
 
 def leave_files() -> None:
-    patch.object(fetching.FetchedFiles, "release", lambda *_: None).start()
+    patch.object(fetched_files.FetchedFiles, "release", lambda *_: None).start()
 
 
 def sync_nothing() -> None:
