@@ -33,7 +33,7 @@ from ixbackoff import (
     attempt,
 )
 from ixbackoff.durable import Engine, durable
-from ixbackoff.durable.dbosinternals import tables_of
+from ixbackoff.durable.dbos_internals import tables_of
 from tests.support.servers.postgresql import running
 
 from .measuring import Target

@@ -29,7 +29,7 @@ from ._words.call_commands import (
     read_async,
 )
 from ._words.commands import AsyncInterpreter, Command, Interpreter, Misuse, Repeatable
-from ._words.failures import (
+from ._words.failure_classes import (
     CircuitOpen,
     ClientError,
     Crowded,
@@ -40,6 +40,7 @@ from ._words.failures import (
     Throttled,
     Transient,
 )
+from ._words.judging import is_transient
 from ._words.own_commands import Delay, Download, Log, Now, Pick, Reserve, Standard, Throw, Upload
 from ._words.rungs import (
     FOREVER,
@@ -71,7 +72,6 @@ from ._words.rungs import (
     Z,
     reflect,
 )
-from ._words.verdicts import is_transient
 from ._words.wrong_arguments import explain_arguments
 from ._writing.attempts import Attempt, CommandOrAttempt, Do, attempt, do
 from ._writing.programs import Program, at

@@ -83,7 +83,7 @@ def explained(
     from .audit.layer_report import nested
     from .audit.stacks import walked
     from .check_formats import FORMATS  # not at the top: a project without errors does not need it
-    from .diagnosing.findings import findings, sources
+    from .diagnosing.explained_errors import findings, sources
     from .diagnosing.unreported import unchecked
     from .reading.checker_output import SUCCESS, Error, errors_in
     from .reading.sources import Source

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
-from .diagnosing.findings import Finding
+from .diagnosing.explained_errors import Finding
 from .diagnosing.ladder_drawing import drawing
-from .explain_command import pages
+from .mistake_pages import pages
 from .reading.checker_output import Error
 
 Piece = Finding | Error | str

@@ -9,7 +9,7 @@ from pathlib import Path
 import shtab
 
 from .._argument_parser import Parser, parser_of
-from .explain_command import pages
+from .mistake_pages import pages
 from .subcommands import SUBCOMMANDS
 
 SHELLS = ("bash", "zsh")

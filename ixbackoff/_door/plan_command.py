@@ -10,8 +10,8 @@ from functools import partial
 from .._argument_parser import FAILED, WRONG, Parser, duration, in_one_line
 from .._meaning.planning import plan
 from . import named_objects
-from .plan_formats import Planned, as_json, as_mermaid, as_text
 from .plan_svg import as_svg
+from .plan_texts import Planned, as_json, as_mermaid, as_text
 from .service_timeouts import SERVICES, fit, service_limit
 
 FORMATS: dict[str, Callable[[Planned], str]] = {

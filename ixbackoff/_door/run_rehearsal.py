@@ -8,7 +8,7 @@ from typing import Any
 
 from .._argument_parser import FAILED, duration
 from .._words.commands import AnyCommand, Command, Misuse
-from .._words.failures import NotReady
+from .._words.failure_classes import NotReady
 from ..live.errors import failure_of_status
 from ..testing import Virtual
 from ..testing.scripts import given_by, takes

@@ -13,7 +13,7 @@ from .._argument_parser import WRONG, Parser
 from .._limits.deadlines import time_limit
 from .._words import rungs
 from .._words.commands import Command
-from .._words.failures import DeadlineExceeded, Transient
+from .._words.failure_classes import DeadlineExceeded, Transient
 from .._words.printable_text import printable
 from .._writing.programs import at
 from ..live import live

@@ -16,7 +16,7 @@ class Subcommand(NamedTuple):
 SUBCOMMANDS = {
     "check": Subcommand("_door.check_command", "run a type checker, and explain its errors"),
     "audit": Subcommand("_door.audit_command", "multiply the layers of retries in a code base"),
-    "explain": Subcommand("_door.explain_command", "explain a mistake by its code"),
+    "explain": Subcommand("_door.mistake_pages", "explain a mistake by its code"),
     "plan": Subcommand("_door.plan_command", "show the tries, waits and limits of a program"),
     "run": Subcommand("_door.run_command", "run a program, or a shell command on a ladder", "live"),
     "fleet": Subcommand("fleet.fleet_command", "simulate many clients of one service"),

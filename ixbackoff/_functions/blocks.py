@@ -9,7 +9,7 @@ from types import FrameType, TracebackType
 from typing import Any, Self, final
 
 from .._limits.deadlines import LEFT, Left
-from .._limits.eventloop import cancelled_since
+from .._limits.event_loop import cancelled_since
 from .._limits.nesting import REJECTED, Mark, begin, check_alone, check_not_rejected, may_be_inside
 from .._meaning.chains import Ladder, renamed
 from .._meaning.runs import ProgramRun

@@ -12,7 +12,7 @@ from types import CoroutineType
 from typing import Any
 
 from .._limits.deadlines import LEFT, in_time_around
-from .._limits.eventloop import cancelled_since
+from .._limits.event_loop import cancelled_since
 from .._limits.nesting import (
     HERE,
     REJECTED,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, final
 
 from .._words.checks import between, inf
 from .._words.commands import Misuse
-from .._words.failures import CircuitOpen, Crowded, NotReady, On, Predicate, predicate
+from .._words.failure_classes import CircuitOpen, Crowded, NotReady, On, Predicate, predicate
+from .._words.judging import is_transient
 from .._words.logger import default_logger
-from .._words.verdicts import is_transient
 from ..schedules.base import After
 from .deadlines import Expired, caller_has_gone
 from .events import BreakerChanged, BreakerState

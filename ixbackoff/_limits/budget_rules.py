@@ -7,7 +7,7 @@ from collections import deque
 from typing_extensions import override
 
 from .._words.checks import between
-from .._words.failures import Throttled
+from .._words.failure_classes import Throttled
 
 TOKEN = 1000  # the unit of counts: whole thousandths add up to the same total in any order
 MOST = 10**9

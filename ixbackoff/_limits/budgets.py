@@ -6,9 +6,9 @@ from _thread import RLock  # threading's own; threading itself costs 5 ms to imp
 from typing import Any, final
 
 from .._words.commands import Misuse, Stream
+from .._words.judging import is_transient
 from .._words.notes import NOTE, add_note
 from .._words.own_commands import CLOCK, Delay
-from .._words.verdicts import is_transient
 from .budget_rules import TOKEN, Failures, Requests, Rule, Tokens
 from .stream_transformers import passed_on
 

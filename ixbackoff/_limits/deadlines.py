@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, overload
 
 from .._words.checks import above_zero, finite, in_seconds
 from .._words.commands import Command, Stream
-from .._words.failures import DeadlineExceeded
+from .._words.failure_classes import DeadlineExceeded
+from .._words.judging import is_transient
 from .._words.notes import NOTE, add_note
 from .._words.own_commands import CLOCK, Delay, Together, issued_in_line
-from .._words.verdicts import is_transient
 from ..schedules.base import After
-from .eventloop import running
+from .event_loop import running
 
 if TYPE_CHECKING:
     from datetime import timedelta

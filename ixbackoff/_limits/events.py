@@ -6,9 +6,9 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
 from .._words.commands import Command
+from .._words.judging import Inner, inner
 from .._words.reasons import Reason
 from .._words.values import Value
-from .._words.verdicts import Inner, inner
 
 IDS = count(1)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from .._words.checks import finite, inf
 from .._words.commands import Misuse
-from .._words.failures import Crowded
+from .._words.failure_classes import Crowded
 from .breakers import SILENT
 from .deadlines import Expired, Limit, caller_has_gone, time_around
 

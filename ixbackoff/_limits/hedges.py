@@ -8,8 +8,8 @@ from collections import deque
 from typing import TYPE_CHECKING, final
 
 from .._words.checks import between, inf
-from .._words.failures import NotReady
-from .._words.verdicts import asked_for, is_transient
+from .._words.failure_classes import NotReady
+from .._words.judging import asked_for, is_transient
 from .breakers import SILENT
 from .budgets import Account, RetryBudget, checked_budget
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from .._words.commands import Misuse
 from .._words.process_state import StateList, placed
-from .eventloop import running
+from .event_loop import running
 
 __tracebackhide__ = True
 

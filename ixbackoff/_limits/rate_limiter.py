@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, final
 from typing_extensions import override
 
 from .._words.checks import between, finite, inf
-from .._words.failures import NotReady, Throttled
+from .._words.failure_classes import NotReady, Throttled
 from .._words.headers import RateLimit, rate_limit
+from .._words.judging import asked_for
 from .._words.own_commands import LEAST, MOST, Reserve
-from .._words.verdicts import asked_for
 from .deadlines import time_limit
 from .gate_base import Gate, out_of_line, too_late
 

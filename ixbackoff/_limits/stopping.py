@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from .._words.commands import Misuse, Stream
-from .._words.failures import Stopped
+from .._words.failure_classes import Stopped
 from .._words.notes import NOTE, add_note
 from .._words.own_commands import Delay
 from .interrupt_safety import assigned

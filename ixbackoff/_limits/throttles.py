@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, final
 from typing_extensions import override
 
 from .._words.checks import between, inf
-from .._words.failures import Crowded
-from .._words.verdicts import is_transient
+from .._words.failure_classes import Crowded
+from .._words.judging import is_transient
 from .breakers import of_the_service
 from .gate_base import Gate
 

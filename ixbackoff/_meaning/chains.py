@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from .._words.attribute_advice import no_attribute
 from .._words.commands import Misuse
-from .._words.missing_attributes import no_attribute
 from .._words.rungs import name_of
 from .run_defaults import USUAL, Defaults
 

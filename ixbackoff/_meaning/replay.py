@@ -7,9 +7,9 @@ from typing import Any
 
 from .._words.call_commands import Calling
 from .._words.commands import Command, Misuse, Stream
-from .._words.failures import CircuitOpen, Crowded, DeadlineExceeded, Predicate
+from .._words.failure_classes import CircuitOpen, Crowded, DeadlineExceeded, Predicate
+from .._words.judging import attach, recorded
 from .._words.own_commands import CLOCK, Passage, Refused, Together, issued_in_line
-from .._words.verdicts import attach, recorded
 
 __tracebackhide__ = True
 

@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._words.checks import inf
 from .._words.commands import Misuse, stop_error
-from .._words.failures import CircuitOpen, NotBefore, On, Predicate, Transient, choices, predicate
+from .._words.failure_classes import (
+    CircuitOpen,
+    NotBefore,
+    On,
+    Predicate,
+    Transient,
+    choices,
+    predicate,
+)
+from .._words.judging import FORGOTTEN, SILENT, asked_for, is_transient
 from .._words.notes import TOO_LONG, add_note
 from .._words.rungs import DEEPEST, ENDLESS
-from .._words.verdicts import FORGOTTEN, SILENT, asked_for, is_transient
 from ..schedules.algebra import spread_out, steady
 from ..schedules.base import After, Chance, Timing, WaitFunction, usable
 

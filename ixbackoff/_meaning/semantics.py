@@ -17,7 +17,8 @@ from .._limits.nesting import check_begun
 from .._limits.observers import current_observer, with_events
 from .._limits.stopping import checked_stop, stoppable
 from .._words.commands import Command, Handlers, Misuse, Stream
-from .._words.failures import Crowded, Predicate, Stopped
+from .._words.failure_classes import Crowded, Predicate, Stopped
+from .._words.judging import chooses
 from .._words.own_commands import (
     CLOCK,
     IN_PASSAGE,
@@ -29,7 +30,6 @@ from .._words.own_commands import (
     in_line,
 )
 from .._words.rungs import ENDLESS
-from .._words.verdicts import chooses
 from ..schedules.algebra import Schedule, check_schedule
 from ..schedules.base import After
 from .chains import Chain, Ladder, Step, chain

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin, get_type
 from .._limits.breakers import CircuitBreaker
 from .._limits.gate_base import Gate
 from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
-from .._words.failures import Predicate
+from .._words.failure_classes import Predicate
 from .._words.own_commands import Delay, Pick, Reserve
 from .._words.rungs import ENDLESS, name_of, position
 from .chains import Chain, Ladder, Position, Step, check_end, check_start

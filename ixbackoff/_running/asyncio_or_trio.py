@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any, TypeVar
 
-from .._limits.eventloop import running
+from .._limits.event_loop import running
 from .._words.commands import Misuse
 
 __tracebackhide__ = True

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from .._limits.breakers import checked_breaker
 from .._limits.budgets import checked_budget
 from .._limits.deadlines import checked_seconds, time_limit
-from .._limits.eventloop import cancelled_since
+from .._limits.event_loop import cancelled_since
 from .._limits.gate_base import checked_gates
 from .._limits.nesting import REJECTED, begin, carries_mark, check_not_rejected
 from .._meaning.chains import Ladder, not_ended

@@ -22,9 +22,9 @@ from .._meaning.chains import Chain, chain
 from .._meaning.semantics import part
 from .._meaning.steps import DoStep
 from .._words.commands import Misuse, Stream
-from .._words.failures import Predicate
+from .._words.failure_classes import Predicate
+from .._words.judging import asked_for, is_transient
 from .._words.own_commands import CLOCK, Together, checked_copy
-from .._words.verdicts import asked_for, is_transient
 from .abort_requests import ABORT, COPY, Abort
 from .asyncio_or_trio import all_tasks, now
 from .sleeping import poll_async

@@ -6,12 +6,12 @@ from contextlib import suppress
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from .._words.judging import Inner, inner
 from .._words.logger import default_logger
 from .._words.notes import NOTE, Story
 from .._words.own_commands import INFO, Delay
 from .._words.reasons import Reason
 from .._words.rungs import ENDLESS
-from .._words.verdicts import Inner, inner
 
 if TYPE_CHECKING:
     from logging import Logger

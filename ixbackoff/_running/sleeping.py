@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .._limits.eventloop import running
+from .._limits.event_loop import running
 from .._limits.stopping import STOPS, ending_waits, stop_failure
 from .._meaning.runs import ProgramRun
 from .._words.commands import COROUTINES, Awaited, Handlers, Misuse

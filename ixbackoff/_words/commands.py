@@ -18,7 +18,7 @@ from typing import (
     overload,
 )
 
-from .missing_attributes import no_attribute
+from .attribute_advice import no_attribute
 from .values import Value
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import (
     get_origin,
 )
 
-from .missing_attributes import no_attribute
+from .attribute_advice import no_attribute
 
 DEEPEST = 20
 """The highest finite rung: above it, pyright takes any two rungs for equal, without a message."""

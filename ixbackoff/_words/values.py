@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from .missing_attributes import no_attribute
+from .attribute_advice import no_attribute
 
 
 class Value:

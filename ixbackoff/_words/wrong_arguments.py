@@ -9,8 +9,8 @@ from functools import wraps
 from types import FunctionType
 from typing import Any
 
+from .attribute_advice import RUN_OPTIONS
 from .commands import Misuse, is_coroutine_function
-from .missing_attributes import RUN_OPTIONS
 from .rungs import DEEPEST
 
 __tracebackhide__ = True

@@ -37,9 +37,9 @@ from .._meaning.steps import (
 )
 from .._meaning.trampoline import IN_PLACE, Perform
 from .._words.commands import Command, Misuse, Repeatable, is_coroutine_function
-from .._words.failures import NotReady, On, checked_predicate, predicate
+from .._words.failure_classes import NotReady, On, checked_predicate, predicate
+from .._words.judging import is_transient
 from .._words.own_commands import Delay, Now, Reserve, Together, checked_copy
-from .._words.verdicts import is_transient
 
 if TYPE_CHECKING:
     from datetime import timedelta

@@ -15,10 +15,10 @@ from .._meaning.chains import Ladder, Step, counted, ladder, longer, renamed
 from .._meaning.run_defaults import Defaults
 from .._running.command_loops import run, run_async
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
-from .._words.failures import On, predicate
+from .._words.failure_classes import On, predicate
+from .._words.judging import is_transient
 from .._words.own_commands import Delay, Standard
 from .._words.rungs import FOREVER, N0, Nat, Rung, Succ, name_of, position
-from .._words.verdicts import is_transient
 from ..schedules.algebra import Schedule
 from .attempts import CommandOrAttempt, overloaded
 

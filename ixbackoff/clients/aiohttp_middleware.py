@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._functions.backoff import Backoff
 from .._words.extras import needed
-from .resending import Resending
+from .retried_requests import Resending
 
 __tracebackhide__ = True
 

@@ -8,7 +8,7 @@ from typing import Any
 from .._functions.backoff import Backoff
 from .._words.commands import is_coroutine_function
 from .._words.extras import needed
-from .resending import Resending, limited
+from .retried_requests import Resending, limited
 
 __tracebackhide__ = True
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from .._functions.backoff import Backoff
 from .._words.commands import Misuse
-from .resending import MARK, Resending, is_short, limited
+from .retried_requests import MARK, Resending, is_short, limited
 
 __tracebackhide__ = True
 

@@ -19,7 +19,7 @@ from .._words.rungs import ENDLESS
 from .._words.try_header import HEADER, Trying
 from ..known.http_statuses import sent_request
 from .requests_adapter import seconds_of
-from .resending import MARK, limited
+from .retried_requests import MARK, limited
 
 __tracebackhide__ = True
 

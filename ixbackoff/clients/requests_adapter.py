@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from .._functions.backoff import Backoff
 from .._limits.deadlines import time_limit
 from .._words.extras import needed
-from .resending import MARK, Resending, is_short, limited
+from .retried_requests import MARK, Resending, is_short, limited
 
 __tracebackhide__ = True
 

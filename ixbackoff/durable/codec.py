@@ -19,8 +19,8 @@ from zoneinfo import ZoneInfo
 
 from .._words.call_commands import shown as without_secrets
 from .._words.commands import Misuse
+from .._words.judging import RECORDED
 from .._words.values import fields_of
-from .._words.verdicts import RECORDED
 
 A = TypeVar("A")
 

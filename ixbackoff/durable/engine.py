@@ -14,7 +14,7 @@ from uuid import uuid4
 from .._meaning.run_defaults import Defaults
 from .._running.command_loops import AnyInterpreter, check_run
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
-from .._words.failures import Stopped
+from .._words.failure_classes import Stopped
 from .._writing.programs import Program
 from .codec import JSON, decode, encode
 from .idempotency import current_command

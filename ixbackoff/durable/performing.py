@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._limits.budgets import REFUSED, Account
 from .._limits.deadlines import time_limit
-from .._limits.eventloop import cancelled_since
+from .._limits.event_loop import cancelled_since
 from .._limits.nesting import REJECTED, begin, carries_mark, check_not_rejected
 from .._limits.observers import events_of_parts, watched
 from .._meaning.chains import Ladder
@@ -37,6 +37,16 @@ from .._words.commands import (
     stop_error,
     unawaited,
 )
+from .._words.judging import (
+    Recorded,
+    Verdict,
+    attach,
+    chooses,
+    judge,
+    raised_name,
+    recorded,
+    seconds_asked,
+)
 from .._words.notes import add_note
 from .._words.own_commands import (
     CLOCK,
@@ -47,16 +57,6 @@ from .._words.own_commands import (
     Refused,
     Together,
     issued_in_line,
-)
-from .._words.verdicts import (
-    Recorded,
-    Verdict,
-    attach,
-    chooses,
-    judge,
-    raised_name,
-    recorded,
-    seconds_asked,
 )
 from .codec import JSON, decode, encode, encode_failure, shown
 from .idempotency import CURRENT

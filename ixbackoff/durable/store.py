@@ -30,7 +30,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from .._words.commands import Misuse
 from .codec import JSON, TAG
 from .database_checks import check_owner_of, check_rows, check_schema
-from .dbosinternals import (
+from .dbos_internals import (
     check_owner,
     connections,
     current_owner,
@@ -43,7 +43,7 @@ from .dbosinternals import (
 from .journal import Checkpoint, Entry
 from .old_sqlite import add_unixepoch
 from .outages import in_words
-from .serverpool import server_engine
+from .server_pool import server_engine
 
 LOGGER = getLogger("ixbackoff")
 

@@ -24,8 +24,8 @@ from .._running.command_loops import AnyInterpreter
 from .._words.commands import Misuse
 from .abandoned_runs import UnperformedRuns
 from .codec import JSON, decode, encode, encode_failure, shown
-from .dbosinternals import launch, stop_queues, stop_reconnecting
-from .dbosjournal import Held, SegmentJournal
+from .dbos_internals import launch, stop_queues, stop_reconnecting
+from .dbos_journal import Held, SegmentJournal
 from .journal import Cancelled, Checkpoint, Parked, RunLost
 from .outages import in_words, insist_in_thread
 from .performing import is_mistake, run_durably

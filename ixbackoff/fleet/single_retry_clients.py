@@ -17,7 +17,7 @@ from .._limits.gate_base import Gate, checked_turn, heard, too_late
 from .._meaning.runs import InAttempt
 from .._running.traces import Performed
 from .._words.commands import Misuse
-from .._words.failures import Predicate
+from .._words.failure_classes import Predicate
 from .._words.own_commands import in_line
 from ..schedules.base import After
 from .retry_client_state import Refusal, Retrying

@@ -24,9 +24,9 @@ from .._meaning.trampoline import (
 from .._running.concurrent_effects import Aborted, Rules, branch
 from .._running.traces import Performed
 from .._words.commands import Command, Misuse, raisable
-from .._words.failures import DeadlineExceeded
+from .._words.failure_classes import DeadlineExceeded
+from .._words.judging import is_transient
 from .._words.own_commands import CLOCK, LINE, Delay, Together
-from .._words.verdicts import is_transient
 from ..schedules.base import Chance, Timing
 from .environment import Done, Environment
 from .retry_client_state import is_single, limited_command, task_of, unwrapped

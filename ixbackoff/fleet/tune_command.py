@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .._argument_parser import FAILED, Flag, Parser, add_flags, number, whole
 from .._words.commands import Command
-from .._words.failures import ServerError
+from .._words.failure_classes import ServerError
 from .._words.rungs import DEEPEST, FOREVER, N20
 from .._writing.programs import at
 from ..schedules.algebra import Schedule

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._words.verdicts import Verdict
+from .._words.judging import Verdict
 from . import aws
 from . import http_statuses as http
 from .judge_helpers import permanent, variables

@@ -22,8 +22,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .._words import verdicts
-from .._words.verdicts import Judge, Verdict, always_transient
+from .._words import judging
+from .._words.judging import Judge, Verdict, always_transient
 from . import shapes
 from .http_statuses import answered, reason_to_stop
 from .judge_helpers import bases, permanent, through, transient_if, variables
@@ -155,7 +155,7 @@ def after_quit(failure: Exception, left_with: Any) -> Verdict:
     """Judge a reply to `QUIT` by the failure with which the block was left, if there was one."""
     for cause in left_with or ():
         if isinstance(cause, Exception):
-            return verdicts.judge(cause)
+            return judging.judge(cause)
     return permanent(failure, " after QUIT, when all had been done")
 
 
@@ -231,7 +231,7 @@ TABLES: Mapping[str, Mapping[str, Judge]] = {
 
 def judge(failure: Exception) -> Verdict:
     for base in failure.__class__.__mro__:
-        judging = TABLES.get(base.__module__.partition(".")[0], {}).get(base.__name__)
-        if judging is not None:
-            return judging(failure)
+        rule = TABLES.get(base.__module__.partition(".")[0], {}).get(base.__name__)
+        if rule is not None:
+            return rule(failure)
     return shapes.judge(failure)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .._words.verdicts import Verdict
+from .._words.judging import Verdict
 from . import grpc
 from .http_statuses import answered, before, by_attribute, judge_by
 from .judge_helpers import permanent

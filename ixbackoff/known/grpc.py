@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from .._words.headers import PUSHBACK, is_pushed_back
-from .._words.verdicts import Verdict
+from .._words.judging import Verdict
 from .judge_helpers import permanent
 from .unreachable import unreachable_by_text
 

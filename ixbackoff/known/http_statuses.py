@@ -16,9 +16,9 @@ import ssl
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from .._words import verdicts
+from .._words import judging
 from .._words.headers import is_forbidden, retry_after
-from .._words.verdicts import Verdict
+from .._words.judging import Verdict
 from .judge_helpers import name_of, permanent
 from .unreachable import CUT_OFF, unreachable
 
@@ -166,11 +166,11 @@ Judging: TypeAlias = Callable[[Any, Sequence[SentRequest]], Verdict]
 def by_attribute(*names: str) -> Judging:
     """Return a function that judges by the failure in the first of these attributes that is set."""
 
-    def judging(failure: Any, _: Sequence[SentRequest]) -> Verdict:
+    def rule(failure: Any, _: Sequence[SentRequest]) -> Verdict:
         cause = next(filter(None, (getattr(failure, name, None) for name in names)), None)
-        return verdicts.judge(cause) if isinstance(cause, Exception) else permanent(failure)
+        return judging.judge(cause) if isinstance(cause, Exception) else permanent(failure)
 
-    return judging
+    return rule
 
 
 def judge_by(
@@ -191,7 +191,7 @@ def judge_by(
             for base in failure.__class__.__mro__
             if base.__module__.partition(".")[0] in packages
         )
-        judging = next((table[name] for name in bases if name in table), others)
-        return judging(failure, requests_of(failure) if asked is None else asked)
+        rule = next((table[name] for name in bases if name in table), others)
+        return rule(failure, requests_of(failure) if asked is None else asked)
 
     return judge

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from .._words.verdicts import Inner
+from .._words.judging import Inner
 from .judge_helpers import frames
 from .shapes import LONGEST_CHAIN, cause_of, quietly
 

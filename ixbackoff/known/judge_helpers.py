@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
-from .._words.verdicts import Judge, Verdict
+from .._words.judging import Judge, Verdict
 
 
 def name_of(failure: BaseException) -> str:

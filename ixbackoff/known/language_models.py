@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from .._words.headers import is_forbidden, moment, retry_after
-from .._words.verdicts import Verdict
+from .._words.judging import Verdict
 from .google_api_core import delay_of
 from .http_statuses import answered, reason_to_stop
 from .judge_helpers import bases, permanent

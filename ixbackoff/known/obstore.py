@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .._words.verdicts import Verdict
+from .._words.judging import Verdict
 from . import aws
 from .http_statuses import NOT_CARRIED_OUT, PERHAPS_CARRIED_OUT
 from .judge_helpers import permanent

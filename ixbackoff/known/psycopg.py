@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .._words.verdicts import Verdict
+from .._words.judging import Verdict
 from .judge_helpers import permanent, through
 
 TRANSIENT_CLASSES = ("08", "53")

@@ -16,7 +16,7 @@ import re
 import socket
 from typing import Any
 
-from .._words.verdicts import Verdict
+from .._words.judging import Verdict
 from .judge_helpers import bases, permanent, through
 from .unreachable import misaddressed
 

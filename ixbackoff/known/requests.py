@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .._words.verdicts import Verdict
+from .._words.judging import Verdict
 from . import http_statuses as http
 from .judge_helpers import permanent, variables
 from .urllib3 import wrapped

@@ -12,9 +12,9 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from .._words import verdicts
+from .._words import judging
 from .._words.headers import READ
-from .._words.verdicts import Verdict
+from .._words.judging import Verdict
 from .judge_helpers import frames, name_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def judge(failure: Any) -> Verdict:
         if (status := status_of(failure)) is not None:
             return by_status(failure, status)
     elif failure.__context__ is None and failure.__cause__ is None:
-        return verdicts.never_transient(failure)
+        return judging.never_transient(failure)
     return by_cause(failure)
 
 
@@ -51,11 +51,11 @@ def by_cause(failure: Exception) -> Verdict:
         if not isinstance(cause, Exception):
             break
         kind = cause.__class__
-        known = verdicts.FOUND.get(kind) or verdicts.judge_of(kind)
-        if known is verdicts.never_transient:
+        known = judging.FOUND.get(kind) or judging.judge_of(kind)
+        if known is judging.never_transient:
             break
         if known is not judge:
-            found = verdicts.judge(cause)
+            found = judging.judge(cause)
         elif (status := status_of(cause)) is not None:
             found = by_status(cause, status)
         else:
@@ -63,10 +63,10 @@ def by_cause(failure: Exception) -> Verdict:
             continue
         if found.transient:
             return found
-        if found == verdicts.never_transient(cause):
+        if found == judging.never_transient(cause):
             break
         return Verdict(False, why=f"{name_of(failure)}: {found.why}")
-    return verdicts.never_transient(failure)
+    return judging.never_transient(failure)
 
 
 def cause_of(failure: Any) -> BaseException | None:

@@ -17,8 +17,8 @@ from sqlalchemy.exc import (
     TimeoutError,  # noqa: A004
 )
 
-from .._words import verdicts
-from .._words.verdicts import Verdict
+from .._words import judging
+from .._words.judging import Verdict
 from .judge_helpers import name_of, permanent, through
 
 COMMITS = ("_commit_impl", "_commit_twophase_impl")
@@ -42,5 +42,5 @@ def judge(failure: Any) -> Verdict:
 def as_the_driver(failure: Exception, below: BaseException | None) -> Verdict:
     if not isinstance(below, Exception):
         return permanent(failure)
-    found = verdicts.judge(below)
+    found = judging.judge(below)
     return found if found.transient else Verdict(False, why=f"{name_of(failure)}: {found.why}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 import ssl
 
-from .._words.verdicts import Verdict
+from .._words.judging import Verdict
 from .judge_helpers import permanent
 
 CUT_OFF = ssl.SSLEOFError | ssl.SSLZeroReturnError

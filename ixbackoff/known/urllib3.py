@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .._words.verdicts import Verdict
+from .._words.judging import Verdict
 from . import http_statuses as http
 from .judge_helpers import name_of, permanent, through, variables
 from .unreachable import CUT_OFF

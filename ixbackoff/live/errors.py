@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .._words.failures import ClientError, NotReady, ServerError, Throttled
+from .._words.failure_classes import ClientError, NotReady, ServerError, Throttled
 from .._words.headers import retry_after
 
 UNASKED = "which was not asked for"

@@ -93,7 +93,7 @@ def completed(arrival: Arrival, connections: Connections, opened: OpenResponse |
 async def fetch_async(
     command: Download, connections: Connections, deadline: Deadline, progress: Progress | None
 ) -> Fetched:
-    from .threads import in_thread
+    from .sync_async_bridges import in_thread
 
     exchange = Exchange("GET", command.url, connections.limits, deadline)
     with PartFile(command.path) as part:

@@ -37,7 +37,7 @@ def objects_below(
     found: dict[str, int] = {}
 
     async def collect() -> None:
-        from .threads import from_store
+        from .sync_async_bridges import from_store
 
         for meta in await from_store(listing.list(f"{key}/").collect_async()):
             found[meta["path"].removeprefix(f"{key}/")] = meta["size"]
@@ -61,7 +61,7 @@ def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Li
     async def delete() -> None:
         import obstore
 
-        from .threads import from_store
+        from .sync_async_bridges import from_store
 
         with suppress(FileNotFoundError):
             await from_store(obstore.delete_async(store, key))
@@ -97,7 +97,7 @@ def files_in(folder: str) -> dict[str, int]:
 def request(work: Callable[[], Awaitable[Any]], deadline: Deadline) -> None:
     """Send requests to a store, until the deadline at most; fail as `Upload` does."""
     with needed("Upload", "live", LIVE):
-        from .threads import awaited
+        from .sync_async_bridges import awaited
     check_process()
     with store_failures(deadline):
         awaited(work, deadline, check_not_aborted, 0.0)

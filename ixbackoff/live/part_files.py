@@ -13,7 +13,7 @@ from weakref import WeakSet
 
 from .._running.abort_requests import COPY, check_not_aborted
 from .._running.boots import boot_id
-from .._words.failures import NotReady
+from .._words.failure_classes import NotReady
 from .._words.printable_text import printable
 from . import file_operations as system
 

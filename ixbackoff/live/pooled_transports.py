@@ -18,7 +18,7 @@ import httpx2
 from .._words.own_commands import without_secrets
 from .addresses import AddressRefused, check_port
 from .gates import AsyncHostGate, HostGate
-from .httpinternals import AsyncSender, Sender, lock_in_c
+from .httpx_internals import AsyncSender, Sender, lock_in_c
 from .limits import Limits
 from .pools import AsyncPool, Pool
 from .sockets import AsyncBackend, TimedBackend

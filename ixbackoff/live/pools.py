@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 import httpcore2
 
-from .httpinternals import extensions_of, has_trailing_data, keep_none
+from .httpx_internals import extensions_of, has_trailing_data, keep_none
 from .sockets import USE
 
 # These may mean that the server had closed the connection while it was unused.

@@ -20,7 +20,7 @@ import httpcore2
 
 from .._running.abort_requests import ABORT
 from .addresses import Allowed, checked
-from .httpinternals import report_cuts
+from .httpx_internals import report_cuts
 from .limits import Deadline
 
 PIECE = 16 * 1024  # bytes; one system call usually sends all of them

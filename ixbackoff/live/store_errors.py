@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from .._words.extras import LIVE, needed
-from .._words.failures import ClientError, ServerError, Throttled
+from .._words.failure_classes import ClientError, ServerError, Throttled
 from ..known import aws
 from ..known.obstore import Complaint, complaint_of
 from ..known.unreachable import UNTRUSTED

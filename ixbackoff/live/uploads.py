@@ -84,7 +84,7 @@ def put(
         import obstore
         from obstore.store import MemoryStore
 
-        from .threads import awaited, from_store
+        from .sync_async_bridges import awaited, from_store
     size = os.fstat(file.fileno()).st_size
     part = max(PART, math.ceil(size / PARTS))
     # For S3 the library reads the pieces in threads of its own, which lack the context variables
@@ -111,7 +111,7 @@ async def upload_async(
     with needed("Upload", "live", LIVE):
         import anyio.from_thread
 
-        from .threads import in_thread
+        from .sync_async_bridges import in_thread
     await in_thread(lambda: upload(command, stores, limits, anyio.from_thread.check_cancelled))
 
 

@@ -11,8 +11,8 @@ from typing import Any, TextIO
 from .._limits.events import Answered, Began, Ended, Event, WaitBegan
 from .._limits.observers import Observer
 from .._meaning.program_names import name_of_part
-from .._words.failures import Throttled
-from .._words.verdicts import retry_after
+from .._words.failure_classes import Throttled
+from .._words.judging import retry_after
 
 
 def json_observer(file: TextIO) -> Observer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._words.failures import NotReady, ServerError, Throttled
+from .._words.failure_classes import NotReady, ServerError, Throttled
 
 
 class OperationFailed(Exception):

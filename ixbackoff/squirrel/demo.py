@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 
 from ..testing.web import Down, Fault, Origin, Reset, Slow, Status, Truncated
 from .commands import Resource
-from .display import Display
 from .keep_all import keep_all, options_of
+from .progress_display import Display
 from .storage_options import storage_in
 from .summary import Summary
 

@@ -26,11 +26,11 @@ from ..durable.journal import Entry, after
 from ..durable.store import CANCELLED
 from ..durable.summaries import entries_of, summary_of
 from .commands import Brought, Resource
-from .display import Display
 from .fetched_files import FetchedFiles
 from .file_seals import FileGone, check_sealed, remove_run, seal, sweep
 from .keep_all import outcome
 from .pipeline import Kept, Places, Row, keep
+from .progress_display import Display
 from .summary import SummaryLine
 
 DIGITS = 12

@@ -21,15 +21,15 @@ from ..live import Connections
 from ..live.safe_removal import own_folder
 from .commands import Resource
 from .database_interface import cause_of
-from .display import Display, log_shown
 from .durable_workflow import Runs, digest, workflow_for
 from .fetched_files import FetchedFiles, made
 from .file_seals import PREFIX
-from .handling import Handlers, answering
+from .handlers import Handlers, answering
 from .index import Index
 from .inputs import BadLine, name_of, resources_of
 from .keep_all import Options, line_of, options_of, summary_of
 from .pipeline import Places
+from .progress_display import Display, log_shown
 from .sqlite import is_in_memory, path_of
 from .storage_options import Storage, opened_index, storage_of, store_checked
 from .summary import Summary

@@ -12,7 +12,7 @@ from threading import Lock
 from time import time
 from uuid import uuid4
 
-from .._words.failures import NotReady
+from .._words.failure_classes import NotReady
 from .._words.own_commands import Download
 from ..live.connections import Connections
 from ..live.downloads import Arrival, Fetched

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from .._words.commands import Interpreter
 from .._words.extras import INSTALL
-from .._words.failures import Transient
+from .._words.failure_classes import Transient
 from ..live.limits import Deadline, Limits
 from .commands import Claim, Copy, Doom, Forget, IndexEntry, Look, Resource, Swap
 from .database_interface import Database, DatabaseError, Execute, replaced

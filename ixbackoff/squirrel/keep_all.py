@@ -15,12 +15,12 @@ from .._limits.budgets import RetryBudget
 from .._words.commands import Handler
 from ..live import Connections
 from .commands import Resource
-from .display import Display, log_shown
 from .fetched_files import FetchedFiles, fetching_folder
-from .handling import Handlers, answering
+from .handlers import Handlers, answering
 from .inputs import BadLine, name_of, resources_of
 from .one_line_text import described_with_reason
 from .pipeline import Kept, Places, Row, squirrel
+from .progress_display import Display, log_shown
 from .storage_options import Storage, opened_index, storage_of, store_checked
 from .summary import COPIED, HIT, Summary, SummaryLine
 from .worker_threads import Jobs

@@ -16,9 +16,9 @@ from .._words.commands import Handler
 from .._words.own_commands import without_secrets
 from ..live import live, s3_store, store_of
 from ..live.store_urls import file_of
-from .display import Display
 from .fetched_files import made
 from .index import Index
+from .progress_display import Display
 from .sqlite import is_in_memory
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 from ixbackoff.__main__ import main
 from ixbackoff._argument_parser import parser_of
 from ixbackoff._door import completion
-from ixbackoff._door.explain_command import pages
+from ixbackoff._door.mistake_pages import pages
 from ixbackoff._door.subcommands import SUBCOMMANDS
 
 from ..support.checkers.checked import ROOT

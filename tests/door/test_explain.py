@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff.__main__ import main
-from ixbackoff._door.explain_command import pages
+from ixbackoff._door.mistake_pages import pages
 
 from ..support.checkers.checked import BLOCK, ROOT
 

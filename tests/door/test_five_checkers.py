@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ixbackoff._door.check_formats import explanation
-from ixbackoff._door.diagnosing.findings import Finding
-from ixbackoff._door.explain_command import pages
+from ixbackoff._door.diagnosing.explained_errors import Finding
+from ixbackoff._door.mistake_pages import pages
 from ixbackoff._door.reading.checker_output import Error, errors_in
 
 from ..support.checkers.checked import (

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ixbackoff._door.diagnosing.explained_errors import found
 from ixbackoff._door.diagnosing.explanation import Explanation
-from ixbackoff._door.diagnosing.findings import found
 from ixbackoff._door.reading.checker_output import Error
 from ixbackoff._door.reading.sources import Source
 

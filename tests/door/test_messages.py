@@ -9,10 +9,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from ixbackoff import N0, N1, N2, N3, N4, N5, N6, N7, N8, N20, Download, Program, at
+from ixbackoff._door.diagnosing.explained_errors import UNMISTAKABLE, explanations
 from ixbackoff._door.diagnosing.explanation import Explanation
-from ixbackoff._door.diagnosing.findings import UNMISTAKABLE, explanations
 from ixbackoff._door.diagnosing.ladder_drawing import Sketch, drawing
-from ixbackoff._door.explain_command import pages
+from ixbackoff._door.mistake_pages import pages
 from ixbackoff._door.reading.printed import depth, with_names
 from ixbackoff._door.reading.wordings import parse
 from ixbackoff._words import wrong_arguments

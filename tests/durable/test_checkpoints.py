@@ -35,7 +35,7 @@ from ixbackoff import (
 from ixbackoff._meaning.run_defaults import Defaults
 from ixbackoff._words.rungs import DEEPEST
 from ixbackoff.durable import current_command, durable, store, worker
-from ixbackoff.durable.dbosinternals import tables_of
+from ixbackoff.durable.dbos_internals import tables_of
 from ixbackoff.durable.journal import Checkpoint, Entry, Parked
 from ixbackoff.durable.performing import run_durably
 from ixbackoff.durable.store import Store

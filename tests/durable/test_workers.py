@@ -20,8 +20,8 @@ from dbos._core import execute_dequeued_workflow
 
 from ixbackoff import N1, Constant, at, call
 from ixbackoff.durable import Engine, durable
-from ixbackoff.durable.dbosjournal import SegmentJournal
-from ixbackoff.durable.serverpool import server_engine
+from ixbackoff.durable.dbos_journal import SegmentJournal
+from ixbackoff.durable.server_pool import server_engine
 from ixbackoff.durable.worker import WORKERS
 from ixbackoff.live import live
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ixbackoff import N0, N1, Constant, Delay, Do, Now, Schedule, all_of, at, attempt
-from ixbackoff.durable import dbosjournal
+from ixbackoff.durable import dbos_journal
 from ixbackoff.testing.exploring import (
     Broken,
     Drawn,
@@ -41,7 +41,7 @@ HELD = Constant(3.0)
 
 @pytest.fixture(autouse=True)
 def virtual_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dbosjournal, "awaitable", lambda: workers_of_engine.sleeping)
+    monkeypatch.setattr(dbos_journal, "awaitable", lambda: workers_of_engine.sleeping)
 
 
 @pytest.fixture(autouse=True, scope="module")

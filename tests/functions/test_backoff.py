@@ -29,7 +29,7 @@ from ixbackoff import (
     reflect,
 )
 from ixbackoff._running.sleeping import LONGEST_SLEEP
-from ixbackoff._words.failures import On
+from ixbackoff._words.failure_classes import On
 from ixbackoff.schedules import Chance, Computed, Constant, Fibonacci, Listed, WaitFunction
 
 from ..support.ways.functions import (

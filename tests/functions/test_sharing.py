@@ -17,7 +17,7 @@ import pytest
 import trio
 
 from ixbackoff import N5, Exponential, NotReady, RetryBudget, Schedule, Throttled, backoff, known
-from ixbackoff._words.verdicts import ADDED, forget
+from ixbackoff._words.judging import ADDED, forget
 
 from ..support.ways.functions import (
     ASYNC,

@@ -22,7 +22,7 @@ from ixbackoff import (
     backoff,
     time_limit,
 )
-from ixbackoff._words.failures import On
+from ixbackoff._words.failure_classes import On
 from ixbackoff.schedules import Constant
 
 from ..support.ways.functions import (

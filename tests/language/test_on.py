@@ -19,7 +19,7 @@ from ixbackoff import (
     is_transient,
     known,
 )
-from ixbackoff._words.verdicts import ADDED, forget
+from ixbackoff._words.judging import ADDED, forget
 from ixbackoff.testing import Virtual, answers
 
 from ..support.ways.programs import Ask

@@ -78,7 +78,7 @@ MODULES = {
         "WholeSeconds",
     ),
     "ixbackoff.schedules": (),
-    "ixbackoff.schedules.simulation_only": (
+    "ixbackoff.schedules.simulation_jitter": (
         "Shortening",
         "Jitter",
         "FullJitter",

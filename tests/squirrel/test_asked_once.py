@@ -12,10 +12,10 @@ from ixbackoff import NotReady
 from ixbackoff.live import Connections
 from ixbackoff.live.downloads import OVERLAP
 from ixbackoff.squirrel.commands import Brought, Fetch, ListObjects, Resource, Stored
-from ixbackoff.squirrel.display import Display
 from ixbackoff.squirrel.fetched_files import FetchedFiles
-from ixbackoff.squirrel.handling import Handlers
+from ixbackoff.squirrel.handlers import Handlers
 from ixbackoff.squirrel.index import Index
+from ixbackoff.squirrel.progress_display import Display
 from ixbackoff.testing.web import Document, Origin, Truncated
 
 from ..support.servers.keeping import BODY, Keeper, keeping

@@ -13,9 +13,9 @@ from ixbackoff import Delay
 from ixbackoff._limits.events import WaitBegan
 from ixbackoff.squirrel import sqlite
 from ixbackoff.squirrel.commands import Brought, Fetch, Resource, Swap
-from ixbackoff.squirrel.display import Display
 from ixbackoff.squirrel.fetched_files import FetchedFiles
 from ixbackoff.squirrel.index import Index
+from ixbackoff.squirrel.progress_display import Display
 from ixbackoff.squirrel.squirrel_command import main
 from ixbackoff.squirrel.summary import SummaryLine, show
 from ixbackoff.testing.web import (
@@ -207,7 +207,7 @@ def test_a_key_is_never_cut(
 def test_a_long_download_has_a_bar(squirrel: Squirrel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr("ixbackoff.squirrel.display.LONG", 0.1)
+    monkeypatch.setattr("ixbackoff.squirrel.progress_display.LONG", 0.1)
     slow = {"GET /slow": [Slow(seconds=0.05, piece=len(ACORN) // 8)]}
     with Origin({"/slow": ACORN, "/quick": ACORN}, slow) as origin:
         ran = squirrel.run(origin.url + "/quick?token=hush", origin.url + "/slow?token=hush")

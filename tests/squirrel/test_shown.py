@@ -13,8 +13,8 @@ from rich.progress import Progress
 
 import ixbackoff.squirrel
 from ixbackoff import Download
-from ixbackoff.squirrel.display import Display
 from ixbackoff.squirrel.one_line_text import fitted
+from ixbackoff.squirrel.progress_display import Display
 from ixbackoff.squirrel.summary import SummaryLine, show
 from ixbackoff.testing.web import Document, Origin, Slow, Status
 
@@ -39,7 +39,7 @@ def test_a_url_is_not_markup(
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr("ixbackoff.squirrel.display.LONG", 0.05)
+    monkeypatch.setattr("ixbackoff.squirrel.progress_display.LONG", 0.05)
     slow = Slow(seconds=0.05, piece=len(ACORN) // 8)
     with Origin({path: ACORN}, {f"GET {path}": [Status(503), slow]}) as origin:
         ran = squirrel.run(origin.url + path)
@@ -77,7 +77,7 @@ def test_no_error_of_the_display_fails_a_copy(
         raise RuntimeError("the terminal is gone")
 
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    monkeypatch.setattr("ixbackoff.squirrel.display.LONG", 0.0)
+    monkeypatch.setattr("ixbackoff.squirrel.progress_display.LONG", 0.0)
     monkeypatch.setattr(Progress, "update", fails)
     monkeypatch.setattr("rich.console.Console.print", fails)
     display = Display()
@@ -94,7 +94,7 @@ def test_lines_go_to_the_standard_output_while_a_bar_is_shown(
     squirrel: Squirrel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    monkeypatch.setattr("ixbackoff.squirrel.display.LONG", 0.05)
+    monkeypatch.setattr("ixbackoff.squirrel.progress_display.LONG", 0.05)
     slow = {"GET /slow": [Slow(seconds=0.1, piece=len(ACORN) // 8)]}
     with Origin({"/slow": ACORN, "/nuts": b"acorn", "/later": b"acorn"}, slow) as origin:
         origin.script("GET /later", [Slow(seconds=0.4)])
@@ -117,7 +117,7 @@ def test_downloads_and_a_line_for_all_fit_the_terminal(
 ) -> None:
     for name, value in {"TTY_COMPATIBLE": "1", "LINES": "5", "COLUMNS": str(columns)}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("ixbackoff.squirrel.display.LONG", 0.0)
+    monkeypatch.setattr("ixbackoff.squirrel.progress_display.LONG", 0.0)
     paths = [f"/a-very-long-name-of-a-resource-{number}" for number in range(12)]
     paths += ["/missing", "/" + "long" * 100]
     slow = {f"GET {path}": [Slow(seconds=0.05, piece=len(ACORN) // 8)] for path in paths}
@@ -138,7 +138,7 @@ def test_without_a_terminal_the_progress_is_a_plain_line_now_and_then(
     with Origin({"/a": ACORN, "/b": ACORN}) as origin:
         urls = [f"{origin.url}/{name}" for name in ("a", "b", "missing")]
         assert squirrel.run(*urls).err == ""
-        monkeypatch.setattr("ixbackoff.squirrel.display.EVERY", 0.0)
+        monkeypatch.setattr("ixbackoff.squirrel.progress_display.EVERY", 0.0)
         lines = squirrel.run(*urls).err.splitlines()
     assert re.fullmatch(r"[12] of 3( \(1 failed\))?, [0-9.]+ [kM]?B, [0-9.]+ [kM]?B/s", lines[-1])
 

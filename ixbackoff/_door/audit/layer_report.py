@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
+from ..diagnosing.explained_errors import Finding
 from ..diagnosing.explanation import Explanation
-from ..diagnosing.findings import Finding
 from ..reading.checker_output import Error
 from .layers import ONCE, OURS, Layer
 from .stacks import Follower, Stack

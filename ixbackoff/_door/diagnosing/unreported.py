@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from ..reading.checker_output import Error
 from ..reading.sources import Source
+from .explained_errors import Finding
 from .explanation import Explanation
-from .findings import Finding
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 YIELDS = (ast.Yield, ast.YieldFrom)

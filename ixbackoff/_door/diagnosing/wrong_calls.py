@@ -11,7 +11,7 @@ from inspect import signature
 from types import FunctionType
 from typing import Any
 
-from ..._words.missing_attributes import STEPS, without
+from ..._words.attribute_advice import STEPS, without
 from ..._words.wrong_arguments import documented, example, mistake, shown_name
 from ..reading.checker_output import Error
 from ..reading.printed import described, split

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from ..._words.failures import Throttled
+from ..._words.failure_classes import Throttled
 from ..._words.own_commands import Download
 from ..._words.rungs import N0
 from ..._writing.attempts import do

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from ..._words.checks import above_zero
-from ..._words.failures import Transient
+from ..._words.failure_classes import Transient
 from ..event_queue import Events
 from .service import Request, Service, Serving, check_whole
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..._words.failures import Throttled
+from ..._words.failure_classes import Throttled
 from ..event_queue import Events
 from .fair_sharing import Sharing
 from .service import Request, Service, Serving

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from ..._words.failures import Throttled
+from ..._words.failure_classes import Throttled
 from ..event_queue import Events
 from .service import Request, Service, Serving
 from .work import Work, check_seconds, drawn

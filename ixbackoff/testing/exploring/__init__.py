@@ -1,12 +1,12 @@
 """A search through the failures, deaths and interleavings of programs in a modelled world."""
 
 from ..._words.wrong_arguments import explain_arguments
-from .break_points import may_break
+from .drawn_histories import histories
 from .history import Broken, Drawn, End, Explored, History
 from .model import Model
+from .partial_effects import may_break
 from .persistence import Persistent
 from .searching import Progress
-from .strategies import histories
 from .surprises import ONCE, Faults, Surprise, asks, dies, fails, late, lost, slow
 
 __all__ = [

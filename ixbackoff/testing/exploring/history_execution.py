@@ -10,9 +10,9 @@ from ..._running.traces import Performed
 from ..._words.commands import Handler, Misuse, inherited
 from ..._words.own_commands import CLOCK, Delay, Log, Now, Passage, Pick, Throw, Together
 from ...durable.idempotency import CURRENT, CurrentCommand
-from .break_points import Breaks, Broke
 from .hidden_state import holds_only
 from .history import Occurrence, Option, short
+from .partial_effects import Breaks, Broke
 from .processes import Process, Strand, time_of
 from .scope import Scope
 from .states import ATOMS, Places, frozen, may_change, state_of

@@ -9,9 +9,9 @@ from typing import Any, Generic, TypeVar
 from ..._meaning.chains import Ladder, not_ended, program_of
 from ..._meaning.run_defaults import Defaults
 from ..._words.commands import Command, Interpreter, Misuse
-from ..._words.failures import On, predicate
+from ..._words.failure_classes import On, predicate
+from ..._words.judging import is_transient
 from ..._words.rungs import N0
-from ..._words.verdicts import is_transient
 from ..._writing.programs import Program
 from ...schedules.algebra import Schedule, check_schedule
 from ..virtual import Known

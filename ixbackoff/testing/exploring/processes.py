@@ -16,9 +16,9 @@ from ..._meaning.semantics import unrolled
 from ..._meaning.steps import ResumeStep, RetryStep
 from ..._running.concurrent_effects import Aborted, awaits_other
 from ..._words.commands import Interpreter, Misuse, Stream
+from ..._words.judging import asked_for
 from ..._words.own_commands import Delay, Together
 from ..._words.rungs import ENDLESS
-from ..._words.verdicts import asked_for
 from ...durable.journal import Line
 from ...durable.performing import Performer
 from .memory_journal import MemoryJournal

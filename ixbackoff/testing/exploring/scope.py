@@ -10,7 +10,7 @@ from typing import Any
 from ..._meaning.chains import Ladder
 from ..._meaning.run_defaults import Defaults
 from ..._words.commands import Interpreter
-from ..._words.failures import Predicate
+from ..._words.failure_classes import Predicate
 from .history import Occurrence, Option
 from .shared_cells import Recorder
 from .states import NOT_PLAIN, state_of

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from ..._words.checks import finite
 from ..._words.commands import Command, Misuse
-from ..._words.failures import ServerError, Throttled
+from ..._words.failure_classes import ServerError, Throttled
 
 __tracebackhide__ = True
 

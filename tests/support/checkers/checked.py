@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ixbackoff._door.diagnosing.findings import Finding, findings, sources
+from ixbackoff._door.diagnosing.explained_errors import Finding, findings, sources
 from ixbackoff._door.reading.checker_output import Error, errors_in
 
 from .typecheckers import CHECKERS, Checker

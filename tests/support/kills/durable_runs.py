@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Self
 import sqlalchemy
 
 from ixbackoff.durable import Engine, WorkflowHandle
-from ixbackoff.durable.serverpool import DRIVER
+from ixbackoff.durable.server_pool import DRIVER
 from ixbackoff.durable.store import Store
 from ixbackoff.durable.worker_liveness import LOCKS, key_of
 

@@ -26,7 +26,7 @@ from dbos._sys_db import SystemDatabase
 
 from ixbackoff._running.boots import Boot, since_boot
 from ixbackoff.durable import Engine, clocks
-from ixbackoff.durable.dbosjournal import Held, SegmentJournal
+from ixbackoff.durable.dbos_journal import Held, SegmentJournal
 from ixbackoff.durable.journal import Entry, Line
 from ixbackoff.durable.store import Store
 from ixbackoff.durable.worker import Worker

@@ -21,8 +21,8 @@ import obstore.store  # noqa: F401
 from ixbackoff import Command, Delay, Interpreter, Now
 from ixbackoff._words.commands import Handler
 from ixbackoff.live import pooled_transports, uploads
-from ixbackoff.squirrel import handling
-from ixbackoff.squirrel.handling import Handlers
+from ixbackoff.squirrel import handlers as own_handlers
+from ixbackoff.squirrel.handlers import Handlers
 from ixbackoff.squirrel.index import Index
 from ixbackoff.squirrel.pipeline import Row
 from ixbackoff.squirrel.squirrel_command import main
@@ -42,7 +42,7 @@ class Moments:
 
     def answering(self, index: Index, handlers: Handlers) -> Interpreter[Row | Delay]:
         """Answer as the squirrel's function of this name, and count the moments."""
-        return handling.answering(index, handlers).around(self.around)
+        return own_handlers.answering(index, handlers).around(self.around)
 
     def around(self, command: Command[Any], handler: Handler) -> Any:
         if isinstance(command, Now):
@@ -75,7 +75,7 @@ def progress(_display: object, _download: object, done: int, _total: int | None)
 def prepare(moment: str) -> None:
     """Let the squirrel be killed at this moment."""
     if moment == "download":
-        patch("ixbackoff.squirrel.display.Display.progress", progress).start()
+        patch("ixbackoff.squirrel.progress_display.Display.progress", progress).start()
     elif moment == "link":
         patch("os.link", linked_and_killed).start()
     elif moment == "copy":
@@ -83,7 +83,7 @@ def prepare(moment: str) -> None:
         patch("ixbackoff.live.folders.link", lambda *_: False).start()
         patch("ixbackoff.live.file_operations.PIECE", PIECE).start()
         patch(
-            "ixbackoff.squirrel.handling.upload",
+            "ixbackoff.squirrel.handlers.upload",
             lambda command, stores, limits, unchanging: uploads.upload(
                 command, stores, limits, pieces.next, unchanging
             ),

@@ -12,9 +12,9 @@ from unittest.mock import patch
 
 from ixbackoff import Command, Upload, attempt
 from ixbackoff._words.commands import Handler
-from ixbackoff.squirrel import fetched_files, handling, keep_all, pipeline
+from ixbackoff.squirrel import fetched_files, handlers, keep_all, pipeline
 from ixbackoff.squirrel.commands import ListObjects, Swap
-from ixbackoff.squirrel.handling import Handlers
+from ixbackoff.squirrel.handlers import Handlers
 from ixbackoff.squirrel.index import Index
 from ixbackoff.squirrel.squirrel_command import main
 
@@ -48,7 +48,7 @@ class Everything(tuple[Any, ...]):
 
 def record_before_the_upload() -> None:
     """Record what is not there yet, and take what is recorded for what is there."""
-    usual = handling.answering
+    usual = handlers.answering
 
     def answering(index: Index, ours: Handlers) -> Any:
         uploads: dict[str, tuple[Command[Any], Handler]] = {}

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ixbackoff import AsyncInterpreter, Command, Now, Pick, Schedule, attempt
 from ixbackoff._meaning.chains import Ladder
 from ixbackoff._meaning.run_defaults import Defaults
-from ixbackoff.durable.dbosjournal import SegmentJournal
+from ixbackoff.durable.dbos_journal import SegmentJournal
 from ixbackoff.durable.idempotency import current_command
 from ixbackoff.durable.journal import (
     Cancelled,

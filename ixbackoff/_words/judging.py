@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .checks import finite, inf
 from .commands import Misuse
-from .failures import TRUSTED, NotBefore, Predicate, Transient, checked_retry_after
+from .failure_classes import TRUSTED, NotBefore, Predicate, Transient, checked_retry_after
 from .values import Value
 
 

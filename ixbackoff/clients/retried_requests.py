@@ -18,7 +18,7 @@ from .._functions.backoff import Backoff, made
 from .._limits.deadlines import time_limit
 from .._running.logs import described
 from .._words.commands import Misuse
-from .._words.failures import CircuitOpen, DeadlineExceeded, Stopped, predicate
+from .._words.failure_classes import CircuitOpen, DeadlineExceeded, Stopped, predicate
 from .._words.logger import default_logger
 from .._words.notes import NOTE
 from .._words.rungs import N0

@@ -7,7 +7,7 @@ from collections.abc import Callable, MutableMapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import Delay, Interpreter, NotReady, Upload
-from .._words.failures import ClientError, ServerError
+from .._words.failure_classes import ClientError, ServerError
 from ..live import live, response_headers
 from ..live.connections import Connections
 from ..live.downloads import etag_of
