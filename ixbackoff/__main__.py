@@ -25,7 +25,7 @@ def usage() -> str:
             "",
             *[f"  {name:12}{command.summary}" for name, command in SUBCOMMANDS.items()],
             "",
-            "ixbackoff COMMAND --help shows the arguments; ixbackoff --version the version.",
+            "ixbackoff COMMAND --help shows its arguments, and ixbackoff --version the version.",
         ]
     )
 
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
         print("Interrupted.", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader of the output has gone
-        sys.stdout = None  # or Python would flush it at its end, and fail again
+        sys.stdout = None  # or Python would flush it at exit, and fail again
         return FAILED
     return status
 

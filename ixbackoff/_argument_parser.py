@@ -33,8 +33,8 @@ UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 def open_streams() -> None:
     """Open the null device in place of a closed standard output or standard error.
 
-    Python sets `sys.stdout` or `sys.stderr` to `None` after `>&-` or `2>&-`, and in pythonw. For a
-    shell command that `run` starts, the stream stays closed.
+    Python sets `sys.stdout` or `sys.stderr` to `None` after `>&-` or `2>&-`, and in pythonw. A
+    shell command that `ixbackoff run` starts still finds the stream closed.
     """
     for name in "stdout", "stderr":
         if getattr(sys, name) is None:

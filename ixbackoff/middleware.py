@@ -37,7 +37,7 @@ def asgi(app: App, *, inner: Inner = "nested", proxies: bool = False, say: bool 
 
     Args:
         app: the application; its web sockets are left alone: a session is not one try.
-        inner: the decorated functions to try once in a try of a caller that retries: "nested":
+        inner: the decorated functions that have a single try while the caller retries. "nested":
             those with `nested="once"`; "once": all; "last": all, but not in the caller's last try.
         proxies: whether to read and write Envoy's headers. Without a sidecar anybody can send them.
         say: whether an answer with 429 or 5xx says `x-should-retry: false` after retries in vain.
@@ -63,7 +63,7 @@ def asgi(app: App, *, inner: Inner = "nested", proxies: bool = False, say: bool 
                 old = [one for one in message.get("headers", ()) if one[0].lower() not in dict(new)]
                 message = {**message, "headers": [*old, *new]}
             if message["type"] in LAST and not message.get("more_body"):
-                request.end()  # first: the server may begin a pipelined request inside of `send`
+                request.end()  # before `send`, in which the server may begin another request
             await send(message)
 
         try:
@@ -135,8 +135,8 @@ class Body:
 def grpc_server(*, inner: Inner = "nested", say: bool = True) -> Any:
     """Make an interceptor for servers of `grpc` and of `grpc.aio`, which does what `asgi` does.
 
-    It is for calls with one request and one answer, whose deadline is the time of the caller. A
-    call that fails after retries in vain has the metadata `grpc-retry-pushback-ms: -1`.
+    It is for calls with one request and one answer. The caller waits until the call's deadline.
+    A call that fails after retries in vain has the metadata `grpc-retry-pushback-ms: -1`.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> import grpc
@@ -213,7 +213,7 @@ class Aborting:
 
 @contextmanager
 def apart() -> Generator[None]:
-    """Run this block outside of the request: runs in it have all their tries, and their own time.
+    """Run this block outside of the served request: its runs have all their tries and time.
 
     It is for tasks that continue after the answer, and for work that other requests share.
 

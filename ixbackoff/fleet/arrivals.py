@@ -7,15 +7,15 @@ from math import inf, isfinite, log
 from typing import TypeAlias
 
 Arrivals: TypeAlias = float | Callable[[float], float] | Iterable[float]
-"""Arrivals per second; a function from the time, in seconds, to arrivals per second; or times."""
+"""The arrivals per second; a function from the time, in seconds, to this rate; or all times."""
 STEPS = 64
-"""The steps in a second; a changing rate is constant in each. A power of two: they are exact."""
+"""The steps in a second: a changing rate is constant in each. Multiples of 1/64 s are exact."""
 
 
 def arrival_times(arrivals: Arrivals, until: float, random: Callable[[], float]) -> Iterator[float]:
-    """Return the times of the arrivals, in order; those of a rate are a Poisson process.
+    """Return the times of the arrivals, in order; with a rate, they are a Poisson process.
 
-    A function of the time is asked for the rate of each 64th of a second, up to the time `until`.
+    A function of the time is called once for each 64th of a second, up to the time `until`.
 
     >>> list(arrival_times([1, 1, 2.5], until=9, random=lambda: 0.5))
     [1, 1, 2.5]
@@ -39,9 +39,9 @@ def constant(rate: float, random: Callable[[], float]) -> Iterator[float]:
 def changing(
     rate: Callable[[float], float], until: float, random: Callable[[], float]
 ) -> Iterator[float]:
-    """Yield the times at which the integral of the rate passes sums of exponential numbers."""
+    """Yield times: between two, the integral of the rate grows by an exponential random number."""
     time, step = 0.0, 0
-    left = -log(1.0 - random())  # of the integral, up to the next arrival
+    left = -log(1.0 - random())  # how much the integral grows before the next arrival
     while step < until * STEPS:
         per_second = checked_rate(rate, (step + 0.5) / STEPS)
         end = (step + 1) / STEPS

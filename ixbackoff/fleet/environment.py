@@ -41,7 +41,7 @@ class Environment:
         self.thread = get_ident()
 
     def find(self, kind: type) -> Serving | None:
-        """Return the service of `kind` or of its nearest base class; `None` for a handler.
+        """Return the service of `kind` or its nearest base class; `None` if a handler answers it.
 
         Raises:
             Misuse: there is neither a service nor a handler, or `kind` is not a command.
@@ -69,7 +69,7 @@ def standard(events: Events) -> Handlers:
     random = events.random
 
     def picked(command: Pick) -> int:
-        """Return what `random.randrange(count)` returns, sooner: a `first_of` begins with it."""
+        """Return what `random.randrange(count)` returns, but faster: each `first_of` calls this."""
         count = command.count
         if count < 1:
             return random.randrange(count)  # raises ValueError

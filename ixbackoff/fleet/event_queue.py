@@ -18,14 +18,14 @@ Action: TypeAlias = Callable[[Any], object]
 # with log n others. So the events of each later slice of time are in an unsorted list, which `run`
 # sorts once, when virtual time reaches the slice. Only events of the current slice are in a heap.
 SLICES = 16.0
-"""Slices of a second: a power of two, so that `when * SLICES` is exact, and a float, for speed."""
+"""The slices in a second: a power of two, so `when * SLICES` is exact, and a float, for speed."""
 GAP = 64
-"""The most empty slices that `run` passes one by one before it goes to the next event."""
+"""The greatest number of empty slices that `run` passes singly before it jumps to an event."""
 FAR = 1e300
 """The time, in seconds, from which on events are in no slice."""
 WHEN = itemgetter(0)
 MOST = 1_000_000
-"""The number of events at one time from which on a simulation presumably never ends."""
+"""If this many events happen at one time, the simulation presumably never ends."""
 
 
 class Events:
@@ -44,7 +44,7 @@ class Events:
 
     Attributes:
         now: the seconds since the beginning.
-        most: the number of events at one time from which on `run` can raise Misuse.
+        most: if this many events or more happen at one time, `run` can raise Misuse.
         random: the source of all random numbers.
         count: the number of events so far, once `run` has returned.
     """
@@ -57,7 +57,7 @@ class Events:
         self.most = MOST
         self.random = Random(seed)  # noqa: S311
         self._next = count().__next__
-        self._slice = 0  # the current one
+        self._slice = 0  # the number of the current slice
         self._near: list[tuple[float, int, Action, Any]] = []  # a heap
         self._later: dict[int, list[tuple[float, Action, Any]]] = {}
 
@@ -74,7 +74,7 @@ class Events:
         """
         try:
             due = self._later.get(floor(when * SLICES))
-        except (ValueError, OverflowError):  # `when` is infinite, nan or FAR
+        except (ValueError, OverflowError):  # `when` is infinite, nan, or too far for a slice
             due = None
         if due is None:
             self._begin(when, action, argument)
@@ -87,7 +87,7 @@ class Events:
         Raises:
             ValueError: `seconds` is negative, or not a finite number.
         """
-        when = self.now + seconds  # as `at`, in place
+        when = self.now + seconds  # the rest is that of `at`, inlined
         try:
             due = self._later.get(floor(when * SLICES))
         except (ValueError, OverflowError):
@@ -161,7 +161,7 @@ class Events:
     def _split(
         self, due: list[tuple[float, Action, Any]], until: float
     ) -> list[tuple[float, Action, Any]]:
-        """Return the events before `until`; put the others back, before events planned later."""
+        """Return the events before `until`; the others go to the heap, before later plans."""
         before = [event for event in due if event[0] < until]
         for order, event in enumerate(due[len(before) :], len(before) - len(due)):
             heappush(self._near, (event[0], order, *event[1:]))

@@ -28,7 +28,7 @@ FLAGS = (
     Flag("refused", "429,503", str, "the statuses or classes of refusals by a full queue", "NAMES"),
     Flag("left", "TimeoutError,Expired", str, "the failures of abandoned tries", "NAMES"),
     Flag("peer", None, str, "only the tries to this address", "ADDRESS"),
-    Flag("hold", 0.25, number(0.05, 0.9), "the last share of the time, which is not fitted"),
+    Flag("hold", 0.25, number(0.05, 0.9), "the share of the time, at its end, which is not fitted"),
     Flag("save", None, Path, "write the model into this file", "FILE"),
     Flag("even-so", False, bool, "save the model in spite of doubts"),
 )
@@ -69,7 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
         tries, arrivals, alone = recorded(args.traces, args.format, args.peer)
         split, end = (ceil(tries[-1].begun * part) for part in (1 - args.hold, 1))
         if not 0 < split < end:
-            raise ValueError(f"Tries begin within {end} s: give a longer trace to hold some back.")
+            raise ValueError(f"All tries begin within {end} s: give a longer trace; see --hold.")
         some = [one for one in tries if one.begun < split]
         model = fitted(some, args.refused.split(","), args.left.split(","))
     except (ValueError, OSError) as error:
@@ -84,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
         said += off
     print(*(f"doubt      {sentence}\n" for sentence in said), sep="", end="")
     if save and (args.even_so or not said):
-        written = save.with_name(f"{save.name}.part")  # keeps an earlier model until the end
+        written = save.with_name(f"{save.name}.part")  # if it fails, an older model stays
         try:
             written.write_text(json.dumps(model._replace(arrivals=arrivals, doubts=said)._asdict()))
             written.replace(save)

@@ -101,8 +101,8 @@ class Outcome(NamedTuple):
 
         Args:
             at: the share, 0 to 1: 0.5 for the median, 0.99 for p99.
-            begin: counts the runs that ended from this second on.
-            end: counts the runs that ended before this second; `None` for all.
+            begin: runs that ended before this second do not count.
+            end: runs that ended in this second or later do not count; `None` for no end.
             failed: whether failed runs count, as runs that took forever.
 
         Returns:

@@ -1,7 +1,7 @@
 """The state that clients of `at(rung).retry(effect)` share.
 
-They skip the trampoline, and wait as `ixbackoff._meaning.retrying` says, like every retry of this
-package. tests/fleet/test_tries.py compares them, event by event, with the program's stream.
+These clients skip the trampoline. They wait as `ixbackoff._meaning.retrying` says, like every retry
+of this package. tests/fleet/test_tries.py compares their events with those of the program's stream.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def only_step(steps: Chain) -> Step | None:
 
 def task_of(effect: Any, inside: InAttempt) -> Task:
     asked: Any = performed(effect, inside)
-    return asked.task if asked.__class__ is Enter else asked.__iter__()  # of a command
+    return asked.task if asked.__class__ is Enter else asked.__iter__()  # `asked` is a command
 
 
 Refusal: TypeAlias = tuple[Reason, str]
@@ -95,7 +95,7 @@ class RunLog:
     def end(
         self, failure: BaseException | None, chosen: Predicate | None, refusal: Refusal | None
     ) -> None:
-        """Note tries and waits on a last failure, and why no try follows if a rung is left."""
+        """Note tries and waits on the last failure, and, if a rung is left, why no try follows."""
         if failure is None:
             return
         reason: Reason = "gave up"
@@ -156,7 +156,7 @@ class Retrying:
         if isinstance(effect, Limited) and isinstance(inner := unwrapped(effect.chain), Chain):
             self.effect = Limited(inner, effect.seconds)
         self.perform: Any = attempted if isinstance(effect, Chain) else task_of
-        if start.__class__ is FirstStep:  # as `attempted`, once for all tries
+        if start.__class__ is FirstStep:  # done once; `attempted` would do it in each try
             self.effect, self.perform = start, in_turn
         waits = begins(timing, program.start, environment.events.random, checked=False)
         longest = checked_longest(program._defaults.longest)

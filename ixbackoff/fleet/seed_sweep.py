@@ -50,9 +50,9 @@ def each_seed(
     >>> each_seed(gave_up, 4, jobs=1)
     Sample(seeds=(0, 1, 2, 3), results=(35, 41, 37, 32))
 
-    The function is sent to the workers by pickle, which sends functions and classes by their names:
-    it has to be at the top level of a module, and so do functions that `functools.partial` binds to
-    it. On Windows and macOS, and in processes with threads, a script needs its
+    The function is sent to the workers by pickle, which sends functions and classes by their names.
+    So `function` has to be at the top level of a module, like functions that `functools.partial`
+    passes to it. On Windows and macOS, and in processes with threads, a script needs its
     `if __name__ == "__main__":`, as for any process pool.
 
     Args:
@@ -87,7 +87,7 @@ def each_seed(
     elif many == 1:
         call_here(function, numbers, keep)
     else:
-        from .worker_pool import worker_pool  # some platforms have no processes
+        from .worker_pool import worker_pool  # here: some platforms have no processes
 
         with explained_errors(numbers[0]):
             pickle.dumps(function)  # before workers start in vain
@@ -137,7 +137,7 @@ def call_in_workers(
 
 
 def completed(futures: Iterable[Future[A]], own: Executor | None) -> Iterator[Future[A]]:
-    """Yield futures as they complete; while none completes, check that workers of `own` live."""
+    """Yield futures as they complete; while none completes, check the workers of `own`."""
     from concurrent.futures import as_completed
 
     left = {*futures}
@@ -153,7 +153,7 @@ def completed(futures: Iterable[Future[A]], own: Executor | None) -> Iterator[Fu
 
 
 class Failed(NamedTuple):
-    """An exception of the function in a worker; and its traceback, which pickle drops, as text."""
+    """An exception from a worker, and the text of its traceback, which pickle would drop."""
 
     error: Exception
     where: str
@@ -174,7 +174,7 @@ def called(function: Callable[[int], R], seed: int) -> R | Failed:
 
 @contextmanager
 def explained_errors(seed: int) -> Generator[None]:
-    """Explain a broken executor or a pickling error in this block; note the seed on any other."""
+    """Explain a broken executor or a pickling error; add a note with the seed to other errors."""
     from concurrent.futures import BrokenExecutor
 
     try:
@@ -190,7 +190,7 @@ def explained_errors(seed: int) -> Generator[None]:
         raise Misuse(
             f"The function or its result cannot be sent to a worker and back ({error!r}): pickle "
             "can send functions and classes at the top of a module, but no lambdas, functions in "
-            "functions or locks; give each_seed a function of the seed that makes the rest itself, "
+            "functions or locks; give each_seed a function of the seed that makes these itself, "
             "or jobs=1, which sends nothing."
         ) from error
     except Exception as error:
@@ -221,7 +221,7 @@ def checked_jobs(jobs: object, executor: object, seeds: int) -> int:
     if not isinstance(jobs, int) or jobs < 1:
         raise ValueError(f"jobs={jobs!r}: give a whole number, 1 or more.")
     if executor is not None:
-        raise ValueError(f"jobs={jobs!r}: the executor has its own workers; leave one of them out.")
+        raise ValueError(f"jobs={jobs!r}: the executor has its own workers; leave out jobs=.")
     return min(jobs, seeds)
 
 

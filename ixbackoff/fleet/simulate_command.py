@@ -135,17 +135,17 @@ FLAGS = (
         None,
         arrivals,
         "instead of --clients: arrivals per second, each for one run; or a function from the "
-        "seconds to that rate, or a list of times",
+        "time, in seconds, to this rate; or a list of times",
         "RATE|MODULE:NAME",
     ),
     Flag("think", 10.0, POSITIVE, "the mean time between a client's runs", "SECONDS"),
-    Flag("seconds", 75.0, number(1, 1e6), "the length, unless a trace is replayed", "SECONDS"),
+    Flag("seconds", 75.0, number(1, 1e6), "the length, unless a trace gives it", "SECONDS"),
     Flag(
         "outage",
         None,
         outage,
         "when the service stops and for how long, in seconds; with LOST, 1 at most, it only loses "
-        "that share of its capacity (default: 15:20; with --model none)",
+        "that share of its capacity (default: 15:20, or no outage with --model)",
         "START:LENGTH[:LOST]",
     ),
     Flag(
@@ -159,16 +159,16 @@ FLAGS = (
     Flag("backlog", 4096, whole(0, 65_535), "post: the length of the accept queue"),
     Flag("queue", 100, whole(0, 10**9), "queue: its length"),
     Flag("workers", 20, whole(1, 10**6), "queue: the number of workers"),
-    Flag("time", 0.1, POSITIVE, "queue: work for a request; channel: a transmission", "SECONDS"),
+    Flag("time", 0.1, POSITIVE, "queue: work of a request; channel: length of a frame", "SECONDS"),
     Flag("slotted", False, bool, "channel: transmissions begin with slots"),
-    Flag("schedule", None, timing, "seconds, or MODULE:NAME (default: program's)", "SCHEDULE"),
+    Flag("schedule", None, timing, "seconds, or MODULE:NAME (default: the program's)", "SCHEDULE"),
     Flag("within", None, duration(1e-6), "the time limit of each run, such as 30 or 5m", "SECONDS"),
     Flag("breaker", None, breaker, "each client's circuit breaker", "FAILURES:WITHIN:OPEN_FOR"),
     Flag("shared", False, bool, "share one budget and one breaker between all clients"),
     Flag(
         "model", None, saved_model, "instead of --service: a model that `fleet fit` saved", "FILE"
     ),
-    Flag("replay", False, bool, "with --model: the arrivals of its trace (default)"),
+    Flag("replay", False, bool, "with --model: repeat the arrivals of its trace (default)"),
     Flag("load", None, number(0.01, 100), "with --model: a factor for the arrivals of its trace"),
 )
 
@@ -178,8 +178,8 @@ def parsed(arguments: list[str] | None) -> Namespace:
         prog="ixbackoff fleet simulate",
         description="Let many clients run a program of yours, in virtual time, against a modelled "
         "service that stops for a while, and report whether the service recovers.",
-        epilog="Exit status: 0 if the service recovers with each seed, or --model knows enough "
-        "for a prediction; 1 if not; 2 if the command is wrong.",
+        epilog="Exit status: 0 if the service recovers with each seed (with --model: if the model "
+        "knows enough to predict); 1 if not; 2 if the command is wrong.",
     )
     parser.add_argument(
         "program",
@@ -220,14 +220,14 @@ def parsed(arguments: list[str] | None) -> Namespace:
 
 
 def scaled(times: Iterable[float], load: float) -> list[float]:
-    """Multiply the number of times by `load`: leave some out, or repeat some within a second."""
+    """Scale the arrivals by `load`: leave some times out, or repeat some up to 1 s later."""
     random = Random(1)  # noqa: S311
     copies = [(time, copy) for time in times for copy in range(int(load + random.random()))]
     return sorted(time + random.random() * (copy > 0) for time, copy in copies)
 
 
 NOTHING = calls.handled_by(lambda _: None) | calls_async.handled_by(lambda _: None)
-"""The interpreter of the calls of a decorated function; nothing uses their values."""
+"""Handlers of the calls of a decorated function; they return `None`, which nothing uses."""
 
 
 def each(make: Callable[[], T], shared: bool) -> Callable[[int], T]:
@@ -281,7 +281,7 @@ EVERY = 0.05  # seconds of real time between two updates of the line
 
 @contextmanager
 def live_counts() -> Generator[Callable[[int, Second], None] | None]:
-    """Yield a function that shows each second in a line of the terminal, or `None` without one."""
+    """Yield a function that shows each second in a line; yield `None` if there is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -362,7 +362,7 @@ def foretold(sample: Sample[Numbers], args: Namespace) -> int:
     below, most = BAND / len(args.model.near), sample.quantile(itemgetter(AT_ONCE), 1)
     endless = args.model.limit is None or args.model.near[0].kind == "none"
     if endless and most > args.model.seen:
-        asked = f"--load {args.load:g}" if args.load else "This"
+        asked = f"--load {args.load:g}" if args.load else "This load"
         text = f"{asked} brings {most:.0f} requests at once, but the trace had only"
         print(f"{text} {args.model.seen}.", file=sys.stderr)
         return FAILED

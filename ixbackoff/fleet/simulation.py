@@ -68,8 +68,8 @@ def simulate(
     >>> outcome.total(lambda second: second.well)
     5
 
-    Clients that retry until they are answered run a program at `FOREVER`. During a simulation the
-    garbage collector runs seldom: there is hardly any garbage.
+    For clients that retry until they are answered, give a program at `FOREVER`. In a simulation the
+    garbage collector runs seldom, because there is hardly any garbage.
 
     Args:
         program: the program, or a function from the number of a client to its program.
@@ -78,8 +78,8 @@ def simulate(
         clients: the number of clients, from the beginning to the end.
         arrivals: instead of `clients`, the times at which clients arrive, each for one run: the
             mean number per second, for random times; a function from the time, in seconds, to that
-            number, as for a spike (it is asked for each 64th of a second); or a list of times.
-        seconds: the length in virtual time; an event at this time does not happen.
+            number, as for a spike (called once for each 64th of a second); or a list of times.
+        seconds: the length in virtual time; an event at its end does not happen.
         schedule: the seconds of the waits, by default those of the program; a `Timing` that can
             shorten waits is allowed here.
         within: the seconds that each run of the program has in all, or a timedelta; by default
@@ -194,7 +194,7 @@ def simulate_many(
         program,
         services,
         clients=clients,
-        arrivals=[*arrivals] if isinstance(arrivals, Iterable) else arrivals,  # for all seeds
+        arrivals=[*arrivals] if isinstance(arrivals, Iterable) else arrivals,  # read by each seed
         seconds=seconds,
         schedule=schedule,
         within=within,

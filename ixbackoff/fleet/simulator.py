@@ -33,7 +33,7 @@ SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""
 
 AT_ONE_TIME = 100
-"""How many more events at one point in time each client allows; a run with 20 waits has fewer."""
+"""By how much each client raises `Events.most`; a run with 20 waits has fewer events."""
 
 
 class Simulator:
@@ -198,7 +198,7 @@ class Simulator:
         return StreamClient(self.environment, number, make, self.end)
 
     def retrying(self, given: object) -> tuple[Ladder, Defaults, Retrying | None]:
-        """Return a program, its limits, and the state that clients of a single retry share."""
+        """Return the program, its limits, and for a single retry its clients' shared state."""
         program = checked_program(given)
         how = program._defaults.replace(None, self.within)
         within, timing = checked_seconds("within", how.within), self.timing or how.schedule
@@ -217,7 +217,7 @@ class Simulator:
         else:
             tally.gave_up += 1
             self.gave_up.add(client.number)
-        if self.rate is not None:  # as `plan_run`, in place
+        if self.rate is not None:  # as in `plan_run`, inlined
             client.since = when = now - log(1.0 - self.random()) / self.rate
             events.at(when, type(client).begin, client)
 

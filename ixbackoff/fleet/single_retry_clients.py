@@ -1,8 +1,8 @@
 """`RetryClient`: a client of the commonest programs, those that retry one effect.
 
-The rules of budgets, deadlines, gates and breakers are those of `ixbackoff._limits`, asked here by
-plain calls on the clock of the simulation. In a stream of commands `budgeted`, `limited`, `guarded`
-and `through` ask them; a law in tests/fleet/test_guards.py compares the two, event by event.
+The rules of budgets, deadlines, gates and breakers are those of `ixbackoff._limits`. Here plain
+calls apply them, on the clock of the simulation; in a stream of commands `budgeted`, `limited`,
+`guarded` and `through` do. tests/fleet/test_guards.py compares the two ways, event by event.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class RetryClient(TaskPerformer):
         self._bounded = bool(guards) or shared.within is not None or self._timed is not None
         self._limit: Limit | None = None  # of the current run
         self._guards = guards
-        # Each guard that the try has passed, with the number of a probe, or 0; the time at a gate.
+        # The guards that the try has passed: a gate with the time, a breaker with a probe or 0.
         self._passed: tuple[tuple[Any, float], ...] = ()
-        self._line: tuple[float, float, float] | None = None  # turn, arrival, when `turn` was given
+        self._line: tuple[float, float, float] | None = None  # turn, arrival, when asked for `turn`
 
     def begin(self) -> None:
         shared = self._shared

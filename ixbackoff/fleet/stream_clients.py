@@ -82,7 +82,7 @@ class TaskPerformer(ABC):
         self.done(self, value, failure)
 
     def entered(self, attempt: Chain) -> Task | None:
-        """Return the task of an attempt inside another one; `None` for one request or an error."""
+        """Return the task of an inner attempt; `None` if it is one request, now sent, or failed."""
         environment, inside = self._environment, self._inside
         if not inside.limits and (found := limited_command(attempt)) is not None:
             command, seconds = found
@@ -156,7 +156,7 @@ class TaskPerformer(ABC):
         return raisable(failure)
 
     def request(self, command: Command[Any], serving: Serving, seconds: float | None) -> None:
-        """Perform a command without a task; `seconds` is its own limit, if none is around it."""
+        """Perform a command without a task, within `seconds` if no limit is around the command."""
         self._arrived = ASKING
         if self._inside.limits:
             self.ask_in_time(command, serving)
@@ -266,7 +266,7 @@ class TaskPerformer(ABC):
     def settled(
         self, request: Request, value: Any, failure: Exception | None, raised: Any = None
     ) -> None:
-        """Take the result of a request; throw `raised` into the task, if given, or the failure."""
+        """Take the result of a request; throw `raised` into the task, or `failure` if not given."""
         self._waits_for = None  # frees the request early
         environment = self._environment
         tally = environment.tally
@@ -355,7 +355,7 @@ class TaskPerformer(ABC):
 
 
 class StreamClient(TaskPerformer):
-    """Performs the stream of any program, or of a branch; most clients have a shorter path."""
+    """Performs the stream of any program, or of a branch; most clients are `RetryClient`s."""
 
     waits = True
 
@@ -363,7 +363,7 @@ class StreamClient(TaskPerformer):
         self, environment: Environment, number: int, make: Callable[[], Task], done: Done
     ) -> None:
         super().__init__(environment, number, done)
-        # The stream applies the limits. This endless one has `resume` ask for the seconds left.
+        # The stream applies the limits. This endless limit makes `resume` ask for the seconds left.
         self._inside = InAttempt([Limit(0.0, inf, whole=False)])
         self._make = make
 
@@ -447,7 +447,7 @@ class Join:
 
 
 def part_of_branch(command: Together, index: int, within: float | None) -> Any:
-    """Return the function that makes a hedged branch's stream, or an effect and its seconds."""
+    """Return a function that makes a hedged branch's stream; otherwise the effect and its seconds."""
     copied = command.copied
     return branch(command, index, within).__iter__ if copied else (command.effects[index], within)
 

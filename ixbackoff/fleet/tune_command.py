@@ -22,8 +22,8 @@ from .services.queue import BoundedQueue
 from .simulation import simulate
 
 FACTOR = 2.0
-GROWN = 4  # after 4 (M + T) all waits are M, if 20 waits reach M; R may double earlier waits
-WATCHED = 10
+GROWN = 4  # after 4 (M + T) all waits are M, if 20 waits reach M, even if R doubles earlier waits
+WATCHED = 10  # times M + T
 ROUNDED = 1 + 1e-9
 
 
@@ -96,7 +96,7 @@ class Check(NamedTuple):
 
 
 def checked(tuning: Tuned, clients: int, outage: float, seed: int = 0) -> Check:
-    """Simulate an outage that begins with the runs; `failing_rate` adds one without an end."""
+    """Simulate an outage that begins with the runs, and with `failing_rate` an endless outage."""
     outcome = simulate(
         at(N20).retry(Ping()),
         BoundedQueue(length=0, work=0.0, workers=clients).serves(Ping),
@@ -117,7 +117,7 @@ FLAGS = (
     Flag("p99", None, number(1e-6, 3600), P99, "SECONDS", required=True),
     Flag("clients", None, whole(1, 10**6), "the number of clients", required=True),
     Flag("rate", None, RATE, BEARABLE, "RATE", required=True),
-    Flag("outage", 30, RATE, "the outage that a ladder has to outlast", "SECONDS"),
+    Flag("outage", 30, RATE, "the length of the outage to outlast", "SECONDS"),
 )
 
 
@@ -137,7 +137,7 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         print(
             f"ladder    {tuning.rungs} waits would be needed for {args.outage:g} s, and the "
-            f"deepest ladder is {ladder}: its run may give up before the outage is over, "
+            f"deepest ladder is {ladder}: a run on it may give up before the outage is over, "
             "unless its waits are longer"
         )
     print(f"schedule  thain(timeout={tuning.timeout:g}, maximum={tuning.maximum:g})")
@@ -146,7 +146,7 @@ def main(arguments: list[str] | None = None) -> int:
     holds = measured <= args.rate * ROUNDED
     verdict = f"no more than --rate {args.rate:g}"
     if not holds:
-        first = tuning.maximum / FACTOR ** (DEEPEST - 1)  # from which 20 waits reach M
+        first = tuning.maximum / FACTOR ** (DEEPEST - 1)  # the least T from which 20 waits reach M
         verdict = (
             f"more than --rate {args.rate:g}, because {DEEPEST} waits do not grow from "
             f"{tuning.timeout:g} to {tuning.maximum:g} s; give --p99 {first:g} or more"

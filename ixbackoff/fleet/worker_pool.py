@@ -19,7 +19,7 @@ ENDING = 0.02  # seconds: the kernel may list a thread for a moment after its en
 
 @contextmanager
 def worker_pool(workers: int) -> Generator[Executor]:
-    """Make a pool of `workers` processes for this block; if it fails, they end immediately."""
+    """Make a pool of `workers` processes for this block; end them at once if the block fails."""
     # fork takes 10 ms, spawn 300, but fork is safe only without threads
     method = "fork" if sys.platform == "linux" and is_alone() else "spawn"
     executor = ProcessPoolExecutor(workers, get_context(method), initializer=begin)

@@ -36,7 +36,7 @@ def opentelemetry_observer(
       `ixbackoff.run.id`, `ixbackoff.outcome`, `ixbackoff.tries`, `ixbackoff.wait_count` and
       `ixbackoff.wait_seconds`.
     - The span of a command has the name of its function or of its class. It is current while its
-      handler runs, so the spans that the handler makes are its children. It has
+      handler runs, so the spans that the handler makes are its children. The span has
       `ixbackoff.resend_count`, the number of waits before it.
     - `ixbackoff.run.duration` is a histogram of the seconds of runs, with their waits, and
       `ixbackoff.retries` counts the waits after a failure.
@@ -106,7 +106,7 @@ class Spans:
         from opentelemetry.trace import set_span_in_context
 
         number = event.run.id
-        nested = context.get_value(KEY) == number  # inside another command, an `all_of`
+        nested = context.get_value(KEY) == number  # inside a command such as `all_of`
         around = context.get_current() if nested else set_span_in_context(self._runs[number])
         span = self._tracer.start_span(
             name_of_part(event.command) or event.command.__class__.__name__,

@@ -21,7 +21,7 @@ def prometheus_observer(registry: CollectorRegistry | None = None) -> Observer:
     - `ixbackoff_hedged_total{run, won}`: tries with a copy, by whether the copy was answered first.
     - `ixbackoff_waited_seconds_total{run}`: the seconds of all waits, counted when they begin.
 
-    Make one for each registry: a registry takes each name once.
+    Make one observer for each registry: a registry takes each name once.
 
     >>> from ixbackoff.observing import observed, prometheus_observer
     >>> from prometheus_client import CollectorRegistry

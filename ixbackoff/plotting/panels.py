@@ -53,7 +53,7 @@ def draw(picture: Picture, name: str, folder: Path) -> list[Path]:
 
     The SVG is light or dark, as the browser prefers.
     """
-    with needed("drawing", "plot", {"matplotlib"}):  # its stubs leave out much, so it is Any
+    with needed("drawing", "plot", {"matplotlib"}):  # its stubs lack much, hence `Any`
         matplotlib: Any = import_module("matplotlib")
         figures: Any = import_module("matplotlib.figure")
     folder.mkdir(parents=True, exist_ok=True)

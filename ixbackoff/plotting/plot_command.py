@@ -41,7 +41,7 @@ def file_name(text: str) -> str:
 FLAGS = (
     Flag("waits", 20, whole(1, MOST), "the number of waits", "WAITS"),
     Flag("seed", 1, whole(0), "the seed of the random numbers", "SEED"),
-    Flag("folder", None, Path, "the folder of the files (default: this one)", "FOLDER"),
+    Flag("folder", None, Path, "the folder of the files (default: the current one)", "FOLDER"),
     Flag("name", "waits", file_name, "the beginning of the names of the files", "NAME"),
 )
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 SAME = {"svg.hashsalt": "ixbackoff", "svg.fonttype": "none", "lines.markersize": 5}
-"""Settings by which the same picture is the same file, with text that can be searched."""
+"""With these settings the same picture gives the same file, whose text can be searched."""
 COLORS = ("#00548f", "#d55e00", "#00835e", "#b8508c", "#7a5c00", "#2787ba", "#000000")
 BRIGHT = ("#4d9fdc", "#f07f2a", "#1fb588", "#d98bb8", "#d0a92e", "#9bd6f7", "#e6edf3")
 """Colors that nearly all can distinguish (after Okabe and Ito), on light and on dark pages."""
@@ -24,13 +24,13 @@ DARK = f"""@media (prefers-color-scheme: dark) {{ text, [style^="fill-op"] {{ fi
    [style*="fill: #e6e6e6"] {{ fill: #2d3237 !important }}
    [style*="stroke: #e6e6e6"], [style*="stroke: #cccccc"] {{ stroke: #4d545c !important }}
 {SHADES}}}"""
-"""The style of an SVG where the reader's screen is dark: its ground, axes, spans and lines."""
+"""The style of an SVG on a dark screen: the ground, the axes, the spans and the lines."""
 
 
 def line_style(number: int, points: int = 0, colors: Sequence[str] = COLORS) -> dict[str, Any]:
     """Style the line `number`, from 0, of a picture: lines differ by color, dashes and markers.
 
-    Of a line with many `points`, only some have a marker.
+    If a line has many `points`, only some of them have a marker.
     """
     style: dict[str, Any] = {
         "color": colors[number % len(colors)],

@@ -149,7 +149,7 @@ def test_more_at_once_than_the_trace_had_is_refused_without_a_limit(
     assert error.startswith("--load 3 brings ")
     assert error.endswith(f" at once, but the trace had only {model.seen}.\n")
     assert simulate_main([*words, "--arrivals", "200", "--seconds", "20"]) == 1
-    assert capsys.readouterr().err.startswith("This brings ")
+    assert capsys.readouterr().err.startswith("This load brings ")
     assert simulate_main([*words, "--load", "0.5"]) == 0
     none = model.near[0]._replace(kind="none", workers=0)
     kept(model._replace(near=[none], limit=20, seen=1))

@@ -95,7 +95,7 @@ def test_a_service_that_became_slower_does_not_predict_what_was_held_back(
 ) -> None:
     slow = tries_of(Truth(slow=(92.0, 130.0, 1.8)))
     out = refusal(written(tmp_path / "trace.jsonl", events(slow)), capsys)
-    assert "It does not predict its own trace: held back, goodput/s" in out
+    assert "The model does not predict its own trace: held back, goodput/s" in out
     assert "trace: fitted" not in out
 
 
@@ -106,7 +106,7 @@ def test_failures_of_another_kind_are_refused(tmp_path: Path, capsys: Any) -> No
         for index, one in enumerate(tries_of(Truth()))
     ]
     out = refusal(written(tmp_path / "trace.jsonl", events(tries)), capsys)
-    assert "of the tries failed in another way" in out
+    assert "of the tries failed, but were neither refused nor abandoned" in out
 
 
 def test_phases_are_doubtful_only_if_they_follow_the_load() -> None:

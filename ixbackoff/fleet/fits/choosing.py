@@ -13,13 +13,13 @@ from typing import NamedTuple
 from .queue_inversion import KINDS, crowded
 from .recorded_tries import Try
 
-IDLE = 0.025  # the share of the usual work below which a try did none: clocks are not exact
+IDLE = 0.025  # less than this share of the usual work counts as none: clocks are not exact
 OUTLIERS, NOTHING = 0.01, 1e-4  # the share of works that may have any length, and their density
-FEWEST, FACTOR = 30, log(1.25)  # the tries of a phase, and by how much its work differs at least
-# With MOST workers or over MANY tries, more than PATIENCE worse fits in a row end the search.
+FEWEST, FACTOR = 30, log(1.25)  # the tries of a phase, and the difference of its log work, at least
+# From MOST workers on, or above MANY tries, PATIENCE + 1 worse fits in a row end the search.
 MOST, MANY, PATIENCE = 24, 50_000, 4
-NEAR = 10.0  # nats
-LOW = 0.7  # the share of the limit below which a refusal is a failure by chance
+NEAR = 10.0  # nats: a fit is kept if its loss exceeds the least loss by no more than this
+LOW = 0.7  # a refusal below this share of the limit counts as a failure by chance
 VERSION = 1  # of saved models
 CROWD, LOSS = attrgetter("there"), attrgetter("loss")
 
@@ -29,10 +29,10 @@ class Candidate(NamedTuple):
 
     kind: str
     workers: int
-    loss: float  # minus the log-likelihood of all ends, and a price for phases, in nats
+    loss: float  # minus the log-likelihood of all ends, plus a price for phases, in nats
     works: list[float]  # seconds, outside of the slow phases
     phases: list[tuple[float, float, float]]  # begins, ends and factors
-    leak: float  # the work of tries among many others / among few: 1 if the queue is undone
+    leak: float  # the work of tries among many others / among few: 1 if the queue explains all
     busy: int  # the tries that found all workers at work
 
 
@@ -40,7 +40,7 @@ class Model(NamedTuple):
     """A fitted service; the times are those of its trace."""
 
     near: list[Candidate]  # within 10 nats, the best first
-    limit: int | None  # the number of tries in the service from which on it refuses others
+    limit: int | None  # the number of tries in the service that makes it refuse the next one
     overhead: float  # seconds of a try outside of the queue and its work
     fails: float  # the share of tries that fail by chance
     retry_after: float | None
@@ -48,14 +48,14 @@ class Model(NamedTuple):
     seen: int  # the most tries in the service at a time
     blur: float  # tries taken beyond the limit or refused shortly below it, per refusal
     tries: int
-    others: int  # the tries that failed in another way than by a refusal or an impatient client
+    others: int  # the tries that failed, but were neither refused nor abandoned by their client
     arrivals: Sequence[float] = ()
     doubts: Sequence[str] = ()
     version: int = VERSION
 
 
 def fitted(given: Sequence[Try], refusals: Sequence[str], leavings: Sequence[str]) -> Model:
-    """Fit models of the family to the tries, and choose.
+    """Fit each kind of queue, with each number of workers, to the tries; keep the best fits.
 
     Raises:
         ValueError: there is nothing to fit.
@@ -116,7 +116,7 @@ def nearest(
 def candidate(
     taken: Sequence[Try], kind: str, workers: int, left: Mapping[int, float], usual: float
 ) -> Candidate | None:
-    """Undo the queue, and measure how well the works fit; `None` if most tries did no work."""
+    """Undo the queue and fit a distribution to the works; `None` if most tries did no work."""
     undone = zip(taken, *KINDS[kind](taken, workers, left), strict=True)
     rows = [row for index, row in enumerate(undone) if row[1] > IDLE * usual and index not in left]
     idle = len(taken) - len(left) - len(rows)
@@ -129,7 +129,7 @@ def candidate(
     normal = NormalDist(median(core), 1.15 * pstdev(core) or 0.01)
     loss = 2 * len(pieces) * log(len(rows)) - idle * log(NOTHING)
     for (_, work, rate), x in zip(rows, centred, strict=True):
-        density = normal.pdf(x) * rate * usual / work  # of the time of the end
+        density = normal.pdf(x) * rate * usual / work  # of the end, not of the work
         loss -= log((1 - OUTLIERS) * density + NOTHING)
     base = max(pieces, key=lambda piece: piece[1] - piece[0])[2]
     phases = [
@@ -148,7 +148,7 @@ def candidate(
 def cut(logs: Sequence[float]) -> list[tuple[int, int, float]]:
     """Cut a series where its mean changes; return begins, ends and means of the pieces.
 
-    The cuts have the least squares of the differences from the means, with a price for each cut.
+    The cuts minimize the sum of squared differences from the means, plus a price for each cut.
     """
     sums, squares = ([0.0, *accumulate(x**power for x in logs)] for power in (1, 2))
     noise = fmean((x - y) ** 2 for x, y in pairwise(logs)) / 2 + 1e-9
@@ -157,7 +157,7 @@ def cut(logs: Sequence[float]) -> list[tuple[int, int, float]]:
     def spread(a: int, b: int) -> float:
         return (squares[b] - squares[a] - (sums[b] - sums[a]) ** 2 / (b - a)) / noise
 
-    cheapest = [(0.0, 0)]  # the price up to each place, and the place of the last cut before it
+    cheapest = [(0.0, 0)]  # the least price up to each place, and the index of the cut before it
     for index, b in enumerate(places[1:], 1):
         prices = (cheapest[i][0] + spread(places[i], b) for i in range(index))
         price, last = min((price, i) for i, price in enumerate(prices))

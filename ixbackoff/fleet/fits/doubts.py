@@ -15,9 +15,9 @@ from .foretelling import BAND, numbers_between
 from .recorded_tries import Try
 
 FEW, BUSY = 500, 50  # the fewest tries, and the fewest that found all workers at work
-PARTS = 100  # of the trace's time, for its load
-OFF = {"goodput/s": 0.15, "p50, s": 0.3, "p99, s": 0.3}  # tolerated distance to a band's middle
-FOLLOWS = 0.7  # the least correlation of phases with the load for a doubt, or against it
+PARTS = 100  # in each of these parts of the trace's time, arrivals are counted
+OFF = {"goodput/s": 0.15, "p50, s": 0.3, "p99, s": 0.3}  # tolerated distance to its band's middle
+FOLLOWS = 0.7  # a correlation of phases and load above this, of either sign, is a doubt
 
 
 def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
@@ -26,21 +26,21 @@ def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
     names = ", ".join(f"{one.kind} {one.workers}" for one in model.near)
     follows = abs(following(best.phases, arrivals)) > FOLLOWS
     said = {
-        "Tries of clients lack their run or the try before them: sampled spans cannot be fitted; "
-        "keep all of a short stretch.": alone > 0.01 * tries,
-        f"Too little: {tries} tries, of which {best.busy} came when all workers were at work; give "
-        f"{FEW} and {BUSY} or more.": tries < FEW or best.busy < BUSY,
-        f"{100 * model.blur:.0f} tries per 100 refusals are on the wrong side of the limit: not "
-        "all clients are seen, the clocks disagree, tries were left by their clients, or there is "
-        "more than one queue behind.": model.blur > 0.2,
-        f"Tries among many take {best.leak:.2f} times the work of tries among few: no queue of the "
-        "family explains it.": not 0.85 <= best.leak <= 1.15,
-        f"Within 10 nats: {names}; simulations show the band of all.": len(model.near) > 1,
+        "Some tries lack their run or the try before them: sampled spans cannot be fitted; record "
+        "all spans of a shorter time.": alone > 0.01 * tries,
+        f"Too little: {tries} tries, of which {best.busy} came when all workers were at work; at "
+        f"least {FEW} and {BUSY} are needed.": tries < FEW or best.busy < BUSY,
+        f"{100 * model.blur:.0f} tries per 100 refusals are on the wrong side of the limit: some "
+        "clients are not in the trace, clocks disagree, clients abandoned tries, or the service "
+        "has more than one queue.": model.blur > 0.2,
+        f"Tries among many others seem to need {best.leak:.2f} times the work of tries among few: "
+        "no queue that can be fitted explains this.": not 0.85 <= best.leak <= 1.15,
+        f"Within 10 nats: {names}; simulations use all of them.": len(model.near) > 1,
         "There is no queue to fit: no try seems to have waited.": best.kind == "none",
         "No try was refused: the limit of the queue is not known; simulations hold "
         f"for at most {model.seen} tries at a time.": model.limit is None,
-        f"{model.others / tries:.0%} of the tries failed in another way, for which there is no "
-        "model.": model.others > 0.05 * tries,
+        f"{model.others / tries:.0%} of the tries failed, but were neither refused nor abandoned: "
+        "the model has no such failures.": model.others > 0.05 * tries,
         "The phases follow the load, or go against it: they may be a queue in disguise.": follows,
     }
     return [sentence for sentence, holds in said.items() if holds]
@@ -61,7 +61,7 @@ def following(phases: Sequence[tuple[float, float, float]], arrivals: Sequence[f
 def own_trace(
     part: str, tries: Sequence[Try], outcomes: Sequence[Outcome], begin: int, end: int
 ) -> tuple[str, list[str]]:
-    """Return the bands of a part of the trace beside what happened, and the doubts about them."""
+    """Return a line with the bands and the real numbers of a part of the trace, and the doubts."""
     well = [one.seconds for one in tries if one.failure is None and begin <= one.ended < end]
     p50, p99 = (quantile(well or [nan], at) for at in (0.5, 0.99))
     real = ("goodput/s", len(well) / (end - begin)), ("p50, s", p50), ("p99, s", p99)
@@ -73,5 +73,5 @@ def own_trace(
         cells.append(f"{name} {least}..{most} ({happened})")
         if not (low <= value <= high or abs((low + high) / 2 - value) <= OFF[name] * value):
             text = f"{part}, {name} {least} to {most}, but {happened} happened."
-            said.append(f"It does not predict its own trace: {text}")
+            said.append(f"The model does not predict its own trace: {text}")
     return f"{part:11}{'; '.join(cells)}", said

@@ -90,7 +90,7 @@ def replayed(model: Model, begun: Sequence[float], seconds: float, seed: int) ->
 
 
 def numbers_between(outcome: Outcome, begin: int, end: int) -> dict[str, float]:
-    """Measure the seconds `begin` to `end`: requests by their begins, runs by their ends."""
+    """Measure the requests that begin, and the runs that end, in the seconds `begin` to `end`."""
     asked, well, gave_up = (
         outcome.rate(attrgetter(name), begin, end) for name in ("asked", "well", "gave_up")
     )

@@ -1,8 +1,8 @@
 """The seconds of work of each try, computed from the times of all tries, for each kind of queue.
 
-An undoing takes tries, a number of workers, and the seconds of work of abandoned tries, by index:
-the service completes these, too, but no client sees when. It returns the work of each try, and by
-how much this work grows if the try ends a second later.
+Each function of KINDS undoes a queue. Its arguments are tries, a number of workers, and the work of
+abandoned tries by their index: the service completes these, too, but no client sees when. It
+returns the work of each try, and by how much this work grows if the try ends a second later.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def crowded(tries: Sequence[Try], refused: Sequence[str]) -> list[Try]:
 def in_order(tries: Sequence[Try], workers: int, left: Mapping[int, float]) -> Undone:
     """Undo a queue whose workers take one try at a time, in the order in which the tries came.
 
-    A try begins when a worker is free. With too few workers some tries end before they begin.
+    A try begins when a worker is free. If `workers` is too small, some works are negative.
     """
     works, free = list[float](), [0.0] * workers
     for index, one in enumerate(tries):

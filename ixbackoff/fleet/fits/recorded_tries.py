@@ -9,8 +9,8 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-UNSERVED = {"Delay", "Log", "Now", "Pick", "Reserve", "Throw", "Together"}
-UNSENT = {"CircuitOpen", "Crowded"}
+UNSERVED = {"Delay", "Log", "Now", "Pick", "Reserve", "Throw", "Together"}  # need no service
+UNSENT = {"CircuitOpen", "Crowded"}  # failures before a request was sent
 HTTP, COMMAND, RUN = "http.request.method", "ixbackoff.resend_count", "ixbackoff.run.id"
 CLIENTS = {3, "SPAN_KIND_CLIENT"}  # kinds of spans
 
@@ -45,17 +45,17 @@ class Recorded(NamedTuple):
 
     tries: list[Try]
     arrivals: list[float]  # of runs
-    alone: int  # how often a try's run, or its previous try in it, is in no file
+    alone: int  # how often the run of a try, or the try before it in that run, is in no file
 
 
 Span: TypeAlias = tuple[Try, dict[str, Any]]
-"""A span as a try, whose run is the span's id; and the span's fields and attributes."""
+"""A try made of a span, with the span's id as its run; and the span's fields and attributes."""
 
 
 def recorded(paths: Sequence[Path], form: str | None = None, peer: str | None = None) -> Recorded:
-    """Read the tries in these files, each line in the format that it shows if `form` is `None`.
+    """Read the tries in these files; if `form` is `None`, each line shows its format itself.
 
-    The last line of a file may be incomplete, as if its process was killed.
+    The last line of a file may be incomplete, as after its process was killed.
 
     Raises:
         ValueError: a line is wrong, and the message says where; or there is no try.

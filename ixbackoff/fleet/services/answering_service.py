@@ -15,11 +15,11 @@ ANYTHING: tuple[object, ...] = (Any, object, NoneType)  # types that `None` has,
 
 
 class Answering(Service):
-    """A service whose answers come from an interpreter, its times and failures from `service`.
+    """A service with the times and failures of `service`, and the answers of an interpreter.
 
     Most services of this package answer `None`. Here a handler makes the answer at the time of the
-    service's answer; if the handler raises an exception, the request fails with that exception. A
-    command without a handler keeps the service's answer, if `None` fits the type of its answer.
+    service's answer; if the handler raises an exception, the request fails with it. A command
+    without a handler keeps the service's answer; Misuse is raised if `None` is not of its type.
 
     >>> from ixbackoff import N0, Command, at
     >>> from ixbackoff.fleet import BoundedQueue, simulate
@@ -57,7 +57,7 @@ class _Answering(Forwarding):
 
 
 class _AnswerMaker(NamedTuple):
-    """A replacement of a request's sender: it makes the answer, and passes it to that sender."""
+    """A stand-in for the sender of a request: it makes the answer, and passes it on to `sender`."""
 
     handler: Handler
     sender: Sender
@@ -77,13 +77,13 @@ class _AnswerMaker(NamedTuple):
 
 
 def nearest_handler(handlers: Handlers, kind: type[Command[Any]]) -> Handler | None:
-    """Return the handler of `kind` or of its nearest base class; `None` if `None` can answer it."""
+    """Return the handler of `kind` or its nearest base class; `None` if `kind` needs no handler."""
     for base in kind.__mro__:
         if base in handlers:
             handler: Handler = handlers[base]
             return handler
     answer = answer_type(kind)
-    if answer in ANYTHING or NoneType in get_args(answer):
+    if answer in ANYTHING or NoneType in get_args(answer):  # `None` can answer the command
         return None
     name = "a value" if isinstance(answer, TypeVar) else getattr(answer, "__name__", str(answer))
     raise Misuse(

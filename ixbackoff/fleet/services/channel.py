@@ -22,7 +22,7 @@ SHORTER = 1e-6  # the share by which a frame is shorter than a slot: it ends bef
 class Channel(Service):
     """A channel without carrier sensing, as in the Aloha network.
 
-    Transmissions that overlap are all lost; a sender learns of it at the end of its transmission.
+    Transmissions that overlap are all lost; a sender notices the loss when its transmission ends.
     In a slotted channel a transmission begins with the next slot. If G transmissions per frame
     begin at random times, G * exp(-2 * G) per frame succeed, at most 0.1839; in a slotted channel
     G * exp(-G), at most 0.3679 (Abramson 1970, Roberts 1975).

@@ -38,7 +38,7 @@ class Layer(Service):
     >>> full = Metered(BoundedQueue(length=0, work=100))
     >>> layers = Layer(at(N2).retry(Ask()), Layer(at(N2).retry(Ask()), full))
     >>> outcome = simulate(at(N2).retry(Ask()), layers.serves(Ask), clients=2, seconds=90)
-    >>> full.asked.total()  # one client occupies the only worker: 1 + 3 * 3 * 3
+    >>> full.asked.total()  # 1 occupies the only worker; 3 * 3 * 3 are rejected
     28
 
     Args:

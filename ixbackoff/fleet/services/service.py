@@ -27,7 +27,7 @@ class Sender(Protocol):
 class Request:
     """A command that a client has sent to a service.
 
-    Clients set its attributes: a constructor would take longer, and a simulation makes many.
+    Clients set its attributes: a constructor would take longer, and there are many requests.
 
     Attributes:
         command: the command.
@@ -77,7 +77,7 @@ class Serving(ABC):
         """Work at this share of the full speed from now on: 0 begins an outage, and 1 ends it.
 
         Raises:
-            Misuse: always, unless a derived class overrides this: its services have outages.
+            Misuse: always, in this class; services that can have outages override this method.
         """
         raise Misuse(f"{self.__class__.__name__} cannot stop: choose a service that has outages.")
 
@@ -143,7 +143,7 @@ class Service(ABC):
 
 @final
 class Served(Generic[E_contra]):
-    """The services of a simulation by the kinds of their commands; `a | b` has those of both."""
+    """The services of a simulation by kinds of commands; `a | b` has all of `a` and all of `b`."""
 
     __slots__ = ("services",)
     services: dict[type, Service | Callable[[Any], Any]]

@@ -21,7 +21,7 @@ STEP = 15  # further requests that multiply the delay by `factor`
 OVERFLOWS = 2.0**63  # nanoseconds: the first number that a signed integer of 64 bits cannot hold
 NOBODY = -1
 ROUNDING = 1e-9  # seconds: tolerates the last digit of a sum
-SPARE = 1000  # a list may hold this many more ended sleepers than others
+SPARE = 1000  # a list may hold this many more ended sleepers than current ones
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class SlowingServer(Service):
     it. During an outage, connections wait in the accept queue, which holds one more than its
     length. When the server resumes, it serves all of them, abandoned ones included. A connection
     that finds the queue full dials again and again, until it is admitted or its request is
-    abandoned. With `lingering` it keeps dialling for an abandoned request, as Go's HTTP client
-    does, and once admitted it serves the request that has waited longest.
+    abandoned. With `lingering` the connection keeps dialling after that, as in Go's HTTP client,
+    and once admitted it carries the request that has waited longest.
 
     >>> server = SlowingServer()
     >>> [round(server.delay(concurrency), 6) for concurrency in (30, 45, 1040)]
@@ -124,7 +124,7 @@ class _SlowingServer(Serving):
             self.queue.append(request)
         else:
             self.outside.append(request)
-            while self.outside and not self.dials(self.outside[0], now):  # they can be many
+            while self.outside and not self.dials(self.outside[0], now):  # ended dials can be many
                 self.outside.popleft()
 
     def dials(self, request: Request, now: float) -> bool:
@@ -153,7 +153,7 @@ class _SlowingServer(Serving):
         self.check_later()
 
     def knock(self, dialled: Request) -> None:
-        """Admit `dialled`; with lingering, the request that has waited longest."""
+        """Admit `dialled`, or with `lingering` the request that has waited longest."""
         if not self.model.lingering:
             if not dialled.over:
                 self.ask(dialled)
@@ -292,7 +292,7 @@ class Sleepers(Generic[T]):
         return sleeper.anchor + which * self._tick
 
     def _age(self, sleeper: Sleeper[T], which: int) -> float:
-        """Return the age at the tick `which`; 2 ticks of 50 ms are exactly 100 ms."""
+        """Return the age at the tick `which`: exactly 100 ms after 2 ticks of 50 ms."""
         return (sleeper.anchor - sleeper.arrived) + which * self._tick
 
     def _moved(self, places: int) -> None:
@@ -305,7 +305,7 @@ class OverflowingSleepers(Sleepers[T]):
 
     After one request has ended, the delay is long again, until another one arrives. The ticks of
     real requests drift apart, so that any request may have the next tick. Here a random request
-    ends, and immediately: with thousands of requests, ticks are microseconds apart.
+    ends, and does so immediately: with thousands of requests, ticks are microseconds apart.
     """
 
     __slots__ = ("_all", "_chance")
