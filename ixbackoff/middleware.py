@@ -213,7 +213,7 @@ class Aborting:
 
 @contextmanager
 def apart() -> Generator[None]:
-    """Run this block outside of the served request: its runs have all their tries and time.
+    """Run a block outside of the served request: the block's runs have all their tries and time.
 
     It is for tasks that continue after the answer, and for work that other requests share.
 

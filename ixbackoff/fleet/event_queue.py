@@ -22,7 +22,7 @@ SLICES = 16.0
 GAP = 64
 """The greatest number of empty slices that `run` passes singly before it jumps to an event."""
 FAR = 1e300
-"""The time, in seconds, from which on events are in no slice."""
+"""Events at this time, in seconds, or later are in no slice."""
 WHEN = itemgetter(0)
 MOST = 1_000_000
 """If this many events happen at one time, the simulation presumably never ends."""
@@ -161,7 +161,7 @@ class Events:
     def _split(
         self, due: list[tuple[float, Action, Any]], until: float
     ) -> list[tuple[float, Action, Any]]:
-        """Return the events before `until`; the others go to the heap, before later plans."""
+        """Return the events before `until`; the others go to the heap, ahead of later plans."""
         before = [event for event in due if event[0] < until]
         for order, event in enumerate(due[len(before) :], len(before) - len(due)):
             heappush(self._near, (event[0], order, *event[1:]))

@@ -63,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     save: Path | None = args.save
     try:
-        odd = save and (save in args.traces or save.exists() != save.is_file())  # as /dev/null
+        odd = save and (save in args.traces or save.exists() != save.is_file())  # such as /dev/null
         if save and (odd or not access(save.parent, W_OK)):
             raise ValueError(f"{save} cannot be written: give another file with --save.")
         tries, arrivals, alone = recorded(args.traces, args.format, args.peer)
@@ -84,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
         said += off
     print(*(f"doubt      {sentence}\n" for sentence in said), sep="", end="")
     if save and (args.even_so or not said):
-        written = save.with_name(f"{save.name}.part")  # if it fails, an older model stays
+        written = save.with_name(f"{save.name}.part")  # if that fails, an old model stays
         try:
             written.write_text(json.dumps(model._replace(arrivals=arrivals, doubts=said)._asdict()))
             written.replace(save)

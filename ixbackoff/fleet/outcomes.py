@@ -43,9 +43,9 @@ class Outcome(NamedTuple):
         clients: the number of clients.
         events: the number of events.
         ended: the time at which the last run ended, seconds of virtual time.
-        trace: the commands that ended, in that order; empty unless `trace=True` was given.
+        trace: the commands in the order of their ends; empty unless `trace=True` was given.
         gave_up: the number of clients that had a failed run.
-        latencies: the seconds of each run that succeeded, waits included, in the order of ends.
+        latencies: the seconds of each run that succeeded, waits included, in the order of the ends.
     """
 
     seconds: tuple[Second, ...]
@@ -82,7 +82,7 @@ class Outcome(NamedTuple):
         return sum(map(of, self.seconds))
 
     def rate(self, of: Callable[[Second], float], begin: int, end: int) -> float:
-        """Return the mean per second, from the second `begin` to the second before `end`."""
+        """Return the mean per second over the seconds from `begin` up to `end`, without `end`."""
         some = self.seconds[begin:end]
         return sum(map(of, some)) / len(some) if some else 0.0
 

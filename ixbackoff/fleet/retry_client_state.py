@@ -40,7 +40,7 @@ def is_single(effect: Any) -> bool:
 
 
 def limited_command(effect: Any) -> tuple[Any, float] | None:
-    """Return the command of an effect that is one command with a limit, and its seconds."""
+    """Return the command and its seconds if `effect` is one command with a limit, else `None`."""
     effect = unwrapped(effect)
     if effect.__class__ is Limited and effect.seconds > 0:
         command = unwrapped(effect.chain)

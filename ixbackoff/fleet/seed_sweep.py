@@ -70,8 +70,8 @@ def each_seed(
             given with an executor.
         Misuse: the function or its result cannot be pickled.
         concurrent.futures.BrokenExecutor: a worker has ended too early.
-        Exception: the exception of the function (a RuntimeError with its repr, if a worker cannot
-            pickle it), with a note that names the seed.
+        Exception: the exception of the function, with a note that names the seed; a RuntimeError
+            with the repr of that exception if a worker cannot pickle it.
     """
     numbers = checked_seeds(seeds)
     many = checked_jobs(jobs, executor, len(numbers))

@@ -204,7 +204,7 @@ class TaskPerformer(ABC):
                         task, value = value.task, None
                     else:
                         task = self._callers.pop() if self._callers else None
-                        self.room = 0  # the task may be deep in place
+                        self.room = 0  # the task may have used its room
                     self._task = task
                 except (Exception, Expired, Aborted) as error:
                     value, failure = None, error
@@ -447,7 +447,7 @@ class Join:
 
 
 def part_of_branch(command: Together, index: int, within: float | None) -> Any:
-    """Return a function that makes a hedged branch's stream; otherwise the effect and its seconds."""
+    """Return a function that makes a hedged branch's stream, else the effect and its seconds."""
     copied = command.copied
     return branch(command, index, within).__iter__ if copied else (command.effects[index], within)
 

@@ -19,7 +19,7 @@ class Answering(Service):
 
     Most services of this package answer `None`. Here a handler makes the answer at the time of the
     service's answer; if the handler raises an exception, the request fails with it. A command
-    without a handler keeps the service's answer; Misuse is raised if `None` is not of its type.
+    without a handler keeps the service's answer, or raises Misuse if its answers cannot be `None`.
 
     >>> from ixbackoff import N0, Command, at
     >>> from ixbackoff.fleet import BoundedQueue, simulate

@@ -30,9 +30,9 @@ class Sharing(Generic[T]):
             Call `changed` when the speed changes for another reason.
         done: called with each user that has completed its work and left.
 
-    A count is kept of the work that a user present from the beginning would have received. A user
+    The resource counts the work that a user present from the beginning would have received. A user
     that arrives at a count of 3 with 2 units of work is done at a count of 5, whoever arrives or
-    leaves meanwhile. So an arrival adds one entry to a heap, and changes no other.
+    leaves meanwhile. So an arrival adds one entry to a heap, and changes no other entry.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Sharing(Generic[T]):
         self._work = 0.0  # the count
         self._since = events.now  # the time of the count
         self._number = 0  # of the newest user
-        self._plan = 0  # the newest planned end; earlier ones are ignored
+        self._plan = 0  # the number of the newest planned end; earlier ends are ignored
 
     def __len__(self) -> int:
         return len(self._arrived)
