@@ -74,7 +74,7 @@ class Workflow(Generic[P, A_co, E_co, I]):
         if how.breaker is not None or any(isinstance(one, CircuitBreaker) for one in guards):
             raise Misuse(
                 f"The workflow {self.name} has a circuit breaker, whose state is not in the "
-                "journal: guard the client that its handlers use instead."
+                "journal: instead, guard the client that its handlers use."
             )
         if how.stop is not None:
             raise Misuse(
@@ -156,7 +156,7 @@ def check_rate(rate: object) -> None:
 
 
 def fingerprint(program: Ladder, how: Defaults) -> str:
-    """Return a digest of a program: of its start, its schedule and the kinds of its steps.
+    """Return a digest of a program: of its first rung, its schedule and the kinds of its steps.
 
     Steps that functions make while the program runs are not included.
     """

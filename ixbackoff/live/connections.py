@@ -82,8 +82,8 @@ class Connections:
     # exchange with the same host must not wait for it.
     #
     # Things that don't work:
-    # - `try` and `finally` around each of them: the interrupt may be raised between the call that
-    #   takes a place and its `try`, or in the first instruction of an `__exit__`.
+    # - `try` and `finally` around each call that takes one: the interrupt may be raised between the
+    #   call and its `try`, or in the first instruction of an `__exit__`.
     # - Repairing the pool: the interrupt may have struck at any line of the library.
     #
     # What we do: whatever an interrupted exchange has used counts as lost. `carry_out` marks its
@@ -149,7 +149,7 @@ class Connections:
 
 
 def close_here(opened: dict[int, Transport]) -> None:
-    """Close the connections that this process opened; a forked child has copies of its parent's."""
+    """Close the connections that this process opened, but no copies of those of its parent."""
     transport = opened.pop(os.getpid(), None)
     if transport is not None:
         transport.close()
