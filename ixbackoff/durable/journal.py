@@ -98,7 +98,7 @@ class Journal(Protocol):
     """The store of the entries of one run."""
 
     run: str
-    seed: int  # each start of a run, even with the same id, has its own
+    seed: int  # each start of a run, even with the same id, has its own seed
     resumed: bool  # whether the run began before, in this process or in another one
     began: float  # the start of the run, in seconds since the epoch
     checkpoint: Checkpoint | None  # the wait after which the run continues, if its journal is long
@@ -176,7 +176,7 @@ class Line:
         self.places: list[str] = []  # the places of these commands
         self._kept: Sequence[object] | None = None
         self._retries = 0
-        # ons: the `on`s that may be asked of a failure of the current command, innermost last
+        # ons: the `on=`s that may judge a failure of the current command, innermost last
         self.ons: list[Predicate] = []
         self.times: list[float] = []  # those that deadlines have read since the previous command
         self.refused = 0  # the number of waits that the budget refused since the previous command

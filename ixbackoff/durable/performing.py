@@ -466,7 +466,7 @@ class Performer:
         return make
 
     async def together(self, command: Together, line: Line, again: bool) -> Any:
-        """Perform effects concurrently, each with its own entries; of a hedge, only the first one."""
+        """Perform effects concurrently, each with its entries; for a hedge, only the first effect."""
         observed, many = events_of_parts(), None if command.hedge is None else 1
         effects: list[tuple[Stream, Line]] = []
         for stream, branch in line.fork(command, again, many):

@@ -450,8 +450,8 @@ class Store:
         """Take segments from their workers, and put them in their queues; return their number.
 
         DBOS offers two calls for that: to list segments, and to resume one. A process whose second
-        call is late, or is repeated because its answer was lost, would take a segment from its next
-        worker.
+        call is late, or is repeated because its answer was lost, would take a segment from another
+        worker, which has begun it meanwhile.
         """
         rows = tables(self._client).workflow_status
         change = sqlalchemy.update(rows).where(rows.c.status == "PENDING", *which)

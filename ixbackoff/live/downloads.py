@@ -53,9 +53,9 @@ class Arrival:
         self.size: int | None = None  # of the whole resource, if known
         self.whole = False  # whether the part is complete
         self.source = sha256(str(exchange.url).partition("#")[0].encode()).hexdigest()
-        self._before = 0
-        self._overlap = b""
-        self._anew = False
+        self._before = 0  # the most bytes that the part has had
+        self._overlap = b""  # the bytes that the response has to repeat first
+        self._anew = False  # whether the whole file has to be requested again
 
     def headers(self) -> dict[str, str]:
         """Return the headers of the next request: a range, if the part can be resumed.

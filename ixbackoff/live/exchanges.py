@@ -41,7 +41,7 @@ class Exchange:
         self.limits = limits
         self.redirects = 0
         self.in_parts = False  # whether the request is for a range
-        self.before = sys.exception()
+        self.before = sys.exception()  # being handled already, so not raised by this exchange
         self.deadline = deadline
         deadline.what = self.label
         try:

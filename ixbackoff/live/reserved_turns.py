@@ -1,4 +1,4 @@
-"""Handlers of `Reserve`: with the turns of one process, or of many, in Redis or PostgreSQL."""
+"""Handlers of `Reserve`: turns of one process in memory, or of many in Redis or PostgreSQL."""
 
 from __future__ import annotations
 
