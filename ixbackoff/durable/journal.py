@@ -181,7 +181,7 @@ class Line:
         self.times: list[float] = []  # those that deadlines have read since the previous command
         self.refused = 0  # the number of waits that the budget refused since the previous command
         self.gates = 0  # the number of gates that were asked since the previous command
-        self.aborting = False  # whether a concurrent effect has failed, so that this one aborts
+        self.aborting = False  # whether this effect aborts, because a concurrent one has failed
         self.aborted = False  # whether this effect was aborted
 
     @property

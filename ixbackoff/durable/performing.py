@@ -396,7 +396,7 @@ class Performer:
         """Make the entry of a wait that begins.
 
         The entry contains whether the wait is parked, so that all processes agree. If each process
-        decided by the remaining seconds, one could park a run that another one still holds.
+        decided by the remaining seconds, it could park a run that another process still holds.
         """
         boot, seconds = since_boot(), wait.seconds
         return line.entry(
@@ -466,7 +466,7 @@ class Performer:
         return make
 
     async def together(self, command: Together, line: Line, again: bool) -> Any:
-        """Perform effects concurrently, each with its entries; for a hedge, only the first effect."""
+        """Perform effects concurrently, each with its entries; for a hedge, only the first one."""
         observed, many = events_of_parts(), None if command.hedge is None else 1
         effects: list[tuple[Stream, Line]] = []
         for stream, branch in line.fork(command, again, many):
@@ -483,8 +483,8 @@ class Performer:
     async def all_answered(self, effects: list[tuple[Stream, Line]]) -> list[JSON]:
         """Answer streams concurrently; return their values as JSON.
 
-        All streams are replayed before any command is performed: if one has failed in the journal,
-        it aborts the others.
+        All streams are replayed before any command is performed: if a stream has failed in the
+        journal, it aborts the others.
         """
         begun = [Reached.by(stream) for stream, _ in effects]
         answers: list[JSON] = [None] * len(effects)

@@ -482,7 +482,7 @@ class Store:
         self._client.update_workflow_attributes(status.workflow_id, {attribute: given}, merge=True)
 
     def _cancel_active(self, segments: list[WorkflowStatus]) -> bool:
-        """Cancel active segments; return whether there were any, which may have started others.
+        """Cancel active segments; return whether any was active, and may have started another one.
 
         A stuck segment, or one without a recorded end, is enqueued first: to DBOS it has ended, and
         DBOS cancels no ended segment.

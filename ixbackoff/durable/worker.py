@@ -157,11 +157,11 @@ class Worker:
                 "serializer": SERIALIZER(),
                 "notification_listener_polling_interval_sec": POLL,
                 "use_listen_notify": self.store.sqlite,  # a server would need one more connection
-                "log_level": "CRITICAL",  # a lower one logs a traceback for each failed run
+                "log_level": "CRITICAL",  # a lower level logs a traceback for each failed run
             }
         )
 
-        held = Held(self.lock, self.generation, self.over)  # a run keeps it after a relaunch
+        held = Held(self.lock, self.generation, self.over)  # the runs of this launch keep it
 
         async def body(
             workflow: str, given: dict[str, Any], run: str, segment: int, at: Any = None

@@ -196,7 +196,7 @@ class ServerLock:
         self._free = {worker for worker in others if self._is_free(worker)}
 
     def _is_free(self, worker: str) -> bool:
-        """Return whether a lock is free; if it was a round ago, too, take over the worker's runs.
+        """Return whether a lock is free; if it was free a round ago, too, take over the runs.
 
         The transaction holds the dead worker's lock, so no two workers do this concurrently.
         """

@@ -106,7 +106,7 @@ def durable(
     'World'
 
     Args:
-        name: the name that the database stores; by default those of the module and the function.
+        name: the name that the database stores; by default the names of module and function.
         schedule: the seconds of the waits; by default the schedule of the program.
         within: the time limit of a run, in seconds; time without a process counts, too.
         budget: a budget that pays for the retries; each process has its own.
@@ -114,7 +114,7 @@ def durable(
             runs in a minute; a run that continues after a parked wait counts. By default no limit.
 
     Raises:
-        Misuse: the name is missing or empty, `rate` is not a whole number and seconds, or
+        Misuse: the name is missing or empty, `rate` is not a number of runs and seconds, or
             `schedule`, `budget` or the function is wrong.
         ValueError: `within` is not a finite number or a timedelta, or a number in `rate` is below 1
             or not finite.

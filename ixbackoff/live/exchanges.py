@@ -58,7 +58,7 @@ class Exchange:
         return hidden(client.build_request(self.method, self.url, headers=headers))
 
     def following(self, response: httpx2.Response) -> httpx2.Request | None:
-        """Return the next request after a redirect, `None` after a success or 416; else raise."""
+        """Return the redirected request, `None` after a success or 416; or raise the failure."""
         self.deadline.check()
         following = response.next_request
         if following is None:

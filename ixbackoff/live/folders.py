@@ -1,7 +1,7 @@
 """Folders that are used as object stores.
 
 The files are written here, not by the store library: the library does not sync them before it
-reports success, and it hangs in a process forked from one that has used it. While a file is being
+reports success, and it hangs in a forked process whose parent has used it. While a file is being
 written, its name ends in `#1`, `#2` and so on, as in the library, which does not list such names.
 The names that this module gives contain `MARK`, and `sweep` removes only files with such names.
 """

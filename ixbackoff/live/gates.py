@@ -21,7 +21,7 @@ class HostGate:
     def __init__(self, most: int) -> None:
         self._most = most
         self._inside: Counter[str] = Counter()
-        # `with` uses this, not `_changed`: Ctrl-C in `Condition.__enter__` could leave it locked
+        # `with` uses this lock, not `_changed`: Ctrl-C in `Condition.__enter__` could leave it held
         self._lock = RLock()
         self._changed = Condition(self._lock)
 

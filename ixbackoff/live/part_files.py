@@ -33,8 +33,8 @@ class PartFile:
 
     If a response has a strong validator, a note beside the part records the origin of its bytes.
     Then the part stays after a transient failure or a kill, unless it is small, and the next
-    download resumes it unless the machine was restarted: then the last bytes may be missing on the
-    disk. The part is locked, so two downloads never write into one file.
+    download resumes it, but not after a restart of the machine, because the last bytes may be
+    missing on the disk. The part is locked, so two downloads never write into one file.
 
     Args:
         path: the target.
@@ -186,7 +186,7 @@ class PartFile:
             self._file = None
 
     def _read_note(self) -> PartOrigin | None:
-        """Return the origin of a part of an earlier run; `None` if it cannot be resumed."""
+        """Return the origin of a part of an earlier run; `None` if the part cannot be resumed."""
         with suppress(OSError, ValueError, TypeError, RecursionError):
             with system.opened(self.note, system.READ) as note:
                 text = note.read(LONGEST_NOTE) if system.is_sole(os.fstat(note.fileno())) else b""

@@ -50,7 +50,7 @@ class Scripting(Protocol):
 
 
 def turns() -> Interpreter[Reserve]:
-    """Make a handler of `Reserve` that keeps its turns in memory: make one for a whole process.
+    """Make a handler of `Reserve` that keeps its turns in memory: make one for the whole process.
 
     >>> from ixbackoff import N0, Reserve, at, call, do
     >>> from ixbackoff.live import live, turns
