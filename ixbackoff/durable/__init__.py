@@ -30,7 +30,7 @@ del _public
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name that needs DBOS at its first use: handlers and tests work without DBOS."""
+    """Import `name`, which needs DBOS, when it is used first: the other names work without DBOS."""
     if name not in ("Engine", "RunSummary", "Workflow", "WorkflowHandle", "durable"):
         raise AttributeError(f"module {__name__} has no attribute {name}")
     with needed("ixbackoff.durable", "durable", ["dbos", "sqlalchemy"]):

@@ -25,7 +25,7 @@ ROUND = 5.0  # seconds between two searches
 
 @dataclass
 class UnperformedRuns:
-    """A thread that puts runs that no task has back in their queues, and deletes old ended runs.
+    """A thread that puts runs back in their queues if no task has them, and deletes old ended runs.
 
     A run of this worker is put back if no task has it in two consecutive searches. A task that
     begins after that performs no command, because it does not own the run any more. Each search
@@ -72,7 +72,7 @@ class UnperformedRuns:
                 self._unknown.add(workflow)
                 LOGGER.warning(
                     "no worker has the workflow %s, for which %s runs wait: start an engine with "
-                    "it, or cancel them",
+                    "the workflow, or cancel the runs",
                     *(workflow, number),
                 )
         mine = self.store.performed_by(self.lock.id)

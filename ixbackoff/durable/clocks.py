@@ -27,8 +27,8 @@ def left(wait: Mapping[str, Any], now: float) -> float:
 def clock_in(file: TextIO) -> Callable[[], float]:
     """Return a clock, in seconds since the epoch, that cannot be set: it counts from the boot.
 
-    `file` has the id and the time of the boot, by the system clock of the first process that asked.
-    Where a boot has no id, the system clock is returned.
+    The first process after a boot stores the boot's id and time (by the system clock) in `file`.
+    If the boot has no id, return the system clock.
     """
     boot = since_boot()
     if not boot.id:
@@ -61,7 +61,7 @@ class DatabaseClock:
 
     def __call__(self) -> float:
         if time.monotonic() - self._read > AGE:
-            self._read = time.monotonic()  # first, so that other threads do not query it, too
+            self._read = time.monotonic()  # before the query, so that other threads make none
             with suppress(Exception):
                 self._offset = self._measured()
         return time.monotonic() + self._offset

@@ -136,7 +136,7 @@ def encode(value: Any, depth: int = 0) -> JSON:
     if name is not None:
         encoded = encode(KINDS[name].to(value), depth + 1)
         ordered = sorted(encoded, key=repr) if kind in (set, frozenset) else encoded
-        return {TAG: name, "v": ordered}  # a set has the same order in every process
+        return {TAG: name, "v": ordered}  # sorted: the order of a set differs between processes
     return encode_by_base(value, kind, depth + 1)
 
 
@@ -174,7 +174,7 @@ def encode_by_base(value: Any, kind: type, depth: int) -> JSON:
 
 
 def derives(kind: type, base: type | tuple[type, ...]) -> bool:
-    """Return whether a class derives from another; type checkers do not narrow by it."""
+    """Return `issubclass(kind, base)`; type checkers do not narrow `kind` by this function."""
     return issubclass(kind, base)
 
 
@@ -236,8 +236,8 @@ def decode_named(encoded: JSON) -> Any:
 def encode_failure(failure: BaseException, depth: int = 0) -> JSON:
     """Return an exception as JSON, without its traceback.
 
-    An exception that could not be decoded is encoded as its nearest decodable base, with a note,
-    or else as a `RuntimeError`.
+    An exception that could not be decoded is encoded as its nearest decodable base class, with a
+    note; if there is no such class, as a `RuntimeError`.
     """
     for kind in failure.__class__.__mro__:
         if not issubclass(kind, Exception):
@@ -283,7 +283,7 @@ def state_of(failure: BaseException) -> dict[str, Any]:
 
 
 def arguments(failure: BaseException) -> tuple[Any, ...]:
-    """Return the arguments from which `__reduce__` makes an exception again, or else its `args`.
+    """Return the arguments that `failure.__reduce__` names if it is built-in, else `failure.args`.
 
     For example, the `args` of an `OSError` lack the file name.
     """
@@ -298,7 +298,7 @@ def arguments(failure: BaseException) -> tuple[Any, ...]:
 
 
 def decode_failure(encoded: JSON) -> BaseException:
-    """Return the exception that `encode_failure` encoded, without calling its own `__init__`."""
+    """Return the exception that `encode_failure` encoded; call only a built-in `__init__`."""
     kind = found_kind(encoded["k"], BaseException)
     given = tuple(decode(item) for item in encoded["args"])
     made: BaseException = kind.__new__(kind, *given)

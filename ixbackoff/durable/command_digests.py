@@ -19,7 +19,7 @@ DIGITS = 24
 class CommandDigest(NamedTuple):
     """The part of an entry that identifies a command."""
 
-    kind: str  # the name of its class, "Twice" for a hedge, or "Line" in line
+    kind: str  # the name of the command's class; "Twice" for a hedge, "Line" for a place in line
     digest: str
     shown: str  # its `repr` or a description, without secrets of standard commands
 
@@ -44,7 +44,7 @@ def digest_of(command: Command[Any]) -> CommandDigest:
 def content(value: Any) -> JSON:
     """Return `value` as JSON that can be compared, but not decoded.
 
-    Functions are compared by their names, and objects that cannot be recorded by their classes.
+    Functions are compared by name. Objects that cannot be recorded are compared by class.
     """
     kind: type = value.__class__
     if derives(kind, Calling):
@@ -74,7 +74,7 @@ def name_of_function(function: Any) -> str:
     """Return the qualified name of a function; for a bound method, with the class in front."""
     owner: Any = getattr(function, "__self__", None)
     of = "" if owner is None else f"{name_of_class(owner.__class__)}."
-    place: Any = getattr(function, "__objclass__", function)  # of a method of a built-in class
+    place: Any = getattr(function, "__objclass__", function)  # a built-in method has it
     return f"{of}{module_of(str(place.__module__))}:{function.__qualname__}"
 
 

@@ -1,7 +1,7 @@
-"""Checks of a database before anything in it is decoded: of its owner, its schema and its rows.
+"""Checks of the owner, the schema and the rows of a database, before anything in it is decoded.
 
-DBOS unpickles each row that is marked as pickled, whatever serializer it was given, and unpickling
-runs any code that the row names. ixbackoff writes JSON only.
+DBOS unpickles each row that is marked as pickled, even if DBOS was given another serializer, and
+unpickling runs any code that the row names. ixbackoff writes JSON only.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def tables_of(client: DBOSClient) -> list[sqlalchemy.Table]:
 
 
 def table_versions(client: DBOSClient, sqlite: bool) -> tuple[int, int]:
-    """Return the version of the tables, 0 if there are none, and the version for this DBOS."""
+    """Return the version of the tables (0 if there are none), and the one that this DBOS makes."""
     if sqlite:
         return get_sqlite_migration_versions(connections(client))
     return get_migration_versions(connections(client), SCHEMA, use_listen_notify=True)
@@ -60,7 +60,7 @@ def check_owner(
 
 
 def stop_reconnecting(dbos: DBOS | DBOSClient) -> None:
-    """Let calls of the database fail immediately: threads that retry them would never end."""
+    """Let failing database calls raise immediately: threads that retry them would never end."""
     dbos._sys_db._retry_connection_errors = False
 
 

@@ -131,14 +131,14 @@ class Engine(Generic[E]):
         workflows: the workflows whose runs this engine performs.
         database: the URL of the database that stores the runs.
         concurrency: the greatest number of runs of one workflow that an engine performs
-            concurrently, without parked runs; by default there is no limit. Of several engines on
-            one server, the one that started last decides for all.
+            concurrently, not counting parked runs; by default there is no limit. If several engines
+            share a server, the `concurrency` of the one that started last holds for all.
         hold: the seconds of the longest wait that a run spends in memory; during a longer wait the
             run is parked, which takes no memory.
         worker: whether to perform runs; `False` for a process that only starts them.
         keep: the time between the end of a run and its deletion; by default runs are kept.
-        seal: a function that encrypts bytes, and its inverse. Arguments, commands, answers and
-            failures pass through them on their way to the database and back.
+        seal: a function that encrypts bytes and one that decrypts them, as a tuple. Arguments,
+            commands, answers and failures pass through them on their way to the database and back.
 
     Raises:
         Misuse: the interpreter, the workflows or the URL are wrong, two workflows have the same
@@ -169,7 +169,7 @@ class Engine(Generic[E]):
         self._closed = False
         self._worker: Worker | None = None
         if worker:
-            check_no_worker()  # first: SQLite may hang in the fork of a process that uses it
+            check_no_worker()  # before the store: SQLite may hang in a forked process
         self.store = Store(database, seal)
         if worker:
             try:
@@ -186,7 +186,7 @@ class Engine(Generic[E]):
         self.close()
 
     def close(self) -> None:
-        """Stop performing runs: another engine with their workflows continues them."""
+        """Stop performing runs; another engine that has their workflows can continue them."""
         if self._closed or self._process != os.getpid():
             return
         self._closed = True
@@ -227,7 +227,7 @@ class Engine(Generic[E]):
     def start_many(
         self, workflow: Callable[[B], Program[Any, Any, A, E]], arguments: Mapping[str, B], /
     ) -> list[WorkflowHandle[A]]:
-        """Start a run for each id as `start_with_id` does, with one argument, in one transaction.
+        """Start a run for each id with its argument, as `start_with_id` does, in one transaction.
 
         Raises:
             Misuse: as `start_with_id`.

@@ -15,7 +15,7 @@ class CurrentCommand(NamedTuple):
     Attributes:
         idempotency_key: a key for the header Idempotency-Key. All tries of a command in `retry` or
             `resume` have the same key, before and after a crash; no other command has it.
-        repeated: whether this try may have been performed before, as by a process that died.
+        repeated: whether this try may have been performed before, perhaps by a process that died.
         place: the run and the place of this try, for a log.
     """
 

@@ -39,8 +39,8 @@ Entry: TypeAlias = dict[str, Any]
 - `a`, `f` or `x`: the answer; the failure; or `true` if the command was aborted because a
   concurrent effect had failed.
 - `v`, `on`: the verdict on the failure as it was raised, with the name of its class; and the answer
-  of each of `Line.ons`, innermost first: a bool or seconds. `None` where that raised an exception.
-- `in`: the number of its segment, a part of the run between parked waits; added when it is read.
+  of each of `Line.ons`, innermost first: a bool or seconds. `None`: the check raised an exception.
+- `in`: the number of the segment (a part of the run between parked waits); added in memory only.
 - `seconds`, `due`, `parks`, `boot`, `boot_due`: the length of a wait; its end, in seconds since the
   epoch; whether it is parked; the id of the boot, and the end on the boot clock.
 """
@@ -57,11 +57,11 @@ class RunReleased(BaseException):
 
 
 class RunLost(RunReleased):
-    """The process has lost the run: to another one, by a pause, or because the engine ends."""
+    """The process has lost the run: to another process, by a pause, or because the engine ends."""
 
 
 class Checkpoint(NamedTuple):
-    """The state of a run at `FOREVER` in a parked wait; it continues without replaying tries."""
+    """The state of a run at `FOREVER` in a parked wait: the run need not replay its tries."""
 
     first: int  # the index of the first command of the retry step
     place: str  # the place of the wait
@@ -76,7 +76,7 @@ class Checkpoint(NamedTuple):
 
 
 class Parked(RunReleased):
-    """A wait so long that no process holds the run during it; `seconds` remain of it."""
+    """A wait so long that no process holds the run during it; `seconds` of the wait are left."""
 
     reason: Reason = "parked"
     checkpoint: Checkpoint | None = None
@@ -98,7 +98,7 @@ class Journal(Protocol):
     """The store of the entries of one run."""
 
     run: str
-    seed: int  # each start of a run, even with the same id, has its own
+    seed: int  # each start of a run, even with the same id, has its own seed
     resumed: bool  # whether the run began before, in this process or in another one
     began: float  # the start of the run, in seconds since the epoch
     checkpoint: Checkpoint | None  # the wait after which the run continues, if its journal is long
@@ -121,7 +121,7 @@ class Journal(Protocol):
 
     @property
     def crowded(self) -> bool:
-        """True while no thread is free, so that other runs may wait for one."""
+        """True while no thread is free: other runs may be waiting for a thread."""
         raise NotImplementedError
 
     async def in_thread(self, function: Callable[[], A]) -> A:
@@ -159,9 +159,9 @@ class Line:
     journal: Journal
     path: str = ""  # the beginning of the places of the commands
     again: bool = False  # whether the next command may have been performed before
-    # origin: the place where the current retry step began, or the current place outside of one
+    # origin: the place where the current retry step began; outside of a retry, the current place
     origin: str = ""
-    checkpoint: Checkpoint | None = None  # of the endless retry step, until it continues there
+    checkpoint: Checkpoint | None = None  # of the endless retry step, until that step continues
 
     def __post_init__(self) -> None:
         self.began = 0  # the index at which the last retry step began
@@ -170,18 +170,18 @@ class Line:
         self.again_at: list[str] = []
         self.run: ProgramRun | None = None  # the run of the program; `None` in an effect
         self.index = 0
-        self.digest = CommandDigest("", "", "")  # that of the current command
+        self.digest = CommandDigest("", "", "")  # of the current command
         # tried: the digests of the commands of the current try, the current one included
         self.tried: list[str] = []
-        self.places: list[str] = []  # their places
+        self.places: list[str] = []  # the places of these commands
         self._kept: Sequence[object] | None = None
         self._retries = 0
-        # ons: the `on`s that may be asked of a failure of the current command, innermost last
+        # ons: the `on=`s that may judge a failure of the current command, innermost last
         self.ons: list[Predicate] = []
-        self.times: list[float] = []  # that deadlines have read since the previous command
+        self.times: list[float] = []  # those that deadlines have read since the previous command
         self.refused = 0  # the number of waits that the budget refused since the previous command
         self.gates = 0  # the number of gates that were asked since the previous command
-        self.aborting = False  # whether a concurrent effect has failed, so that this one aborts
+        self.aborting = False  # whether this effect aborts, because a concurrent one has failed
         self.aborted = False  # whether this effect was aborted
 
     @property
@@ -189,7 +189,7 @@ class Line:
         return self.again_at[0] if self.again_at else f"{self.path}{self.index}"
 
     def follow(self, run: ProgramRun) -> None:
-        """Let this be the line of a run that is about to begin."""
+        """Connect this line with a run that is about to begin."""
         self.run, run.ons = run, self.ons
 
     def begin_retries(self) -> None:
@@ -250,7 +250,7 @@ class Line:
     def fork(
         self, command: Together, again: bool, most: int | None = None
     ) -> list[tuple[Stream, Line]]:
-        """Return the stream and the line of each effect of `command`, or of its first `most`."""
+        """Return stream and line of each effect of `command`, or of its first `most` effects."""
         found: list[tuple[Stream, Line]] = []
         ons = [[*self.ons] for _ in command.effects]
         for number, stream in enumerate(branches(command, ons)[:most]):

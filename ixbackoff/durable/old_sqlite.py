@@ -1,7 +1,7 @@
 """A function that DBOS needs and SQLite lacks before version 3.42: the time to the millisecond.
 
-DBOS uses it on Python 3.12 and later. Debian 12, and images that are built on it, have SQLite 3.40,
-where it returns NULL.
+DBOS calls `unixepoch('subsec')` on Python 3.12 and later. In SQLite 3.40, as in Debian 12 and in
+images that are built on it, that call returns NULL.
 """
 
 from __future__ import annotations

@@ -248,12 +248,12 @@ class Performer:
                 reached = Reached.by(stream, value)
         if reached.failure is not None:
             if line.path and self.over is None and is_mistake(reached.failure):
-                self.over = reached.failure  # first: the other branches are not to record an end
+                self.over = reached.failure  # before the raise: other branches then record no end
             raise reached.failure
         return reached.value
 
     def blocks(self, command: Any) -> bool:
-        """Return whether a command runs in a thread: its handler may block, or it has none."""
+        """Return whether a command runs in a thread: its handler may block, or it needs none."""
         kind: type = command.__class__
         if kind is Delay or (kind is Together and Together not in self.handlers):
             return False
@@ -396,7 +396,7 @@ class Performer:
         """Make the entry of a wait that begins.
 
         The entry contains whether the wait is parked, so that all processes agree. If each process
-        decided by the remaining seconds, one could park a run that another one still holds.
+        decided by the remaining seconds, it could park a run that another process still holds.
         """
         boot, seconds = since_boot(), wait.seconds
         return line.entry(
@@ -466,7 +466,7 @@ class Performer:
         return make
 
     async def together(self, command: Together, line: Line, again: bool) -> Any:
-        """Perform effects concurrently, each with its own entries; of a hedge only the first."""
+        """Perform effects concurrently, each with its entries; for a hedge, only the first one."""
         observed, many = events_of_parts(), None if command.hedge is None else 1
         effects: list[tuple[Stream, Line]] = []
         for stream, branch in line.fork(command, again, many):
@@ -483,8 +483,8 @@ class Performer:
     async def all_answered(self, effects: list[tuple[Stream, Line]]) -> list[JSON]:
         """Answer streams concurrently; return their values as JSON.
 
-        All streams are replayed before any command is performed: if one has failed in the journal,
-        it aborts the others.
+        All streams are replayed before any command is performed: if a stream has failed in the
+        journal, it aborts the others.
         """
         begun = [Reached.by(stream) for stream, _ in effects]
         answers: list[JSON] = [None] * len(effects)
@@ -504,7 +504,7 @@ class Performer:
         try:
             try:
                 await all_tasks(work, effects, failures)
-            except RunLost:  # branches raise it once another one has set `over`
+            except RunLost:  # a branch raises it once another branch has set `over`
                 if self.over is None:
                     raise
             if self.over is not None:
@@ -569,7 +569,7 @@ def read(entry: Entry, line: Line) -> tuple[Any, BaseException | None]:
 
 
 def is_mistake(failure: BaseException) -> bool:
-    """Return whether a failure is a mistake in the code of a program, and no command has failed.
+    """Return whether a failure is a mistake in the code of a program, not the failure of a command.
 
     A mistake is a `Misuse`, or an exception of a built-in class that is no `OSError`, no group and
     not raised `from` another exception. Any other exception ends the run as failed.
@@ -587,7 +587,7 @@ def failed(line: Line, failure: Exception) -> Entry:
 
 
 def judged(line: Line, failure: Exception) -> Entry:
-    """Judge a failure as it was raised: the program gets it decoded, perhaps in another process."""
+    """Judge a failure before it is encoded: the program gets a decoded copy, perhaps elsewhere."""
     verdict: JSON = None
     answers: list[bool | float | None] = [None] * len(line.ons)
     with suppress(Exception):
@@ -613,7 +613,7 @@ def not_stopped(command: Any, stop: BaseException) -> Exception:
 
 
 def not_affordable(wait: Any) -> Exception:
-    """Return the failure before a wait that the budget refuses, with a note."""
+    """Return the failure after which the budget refused a wait; add a note to it."""
     failure: Exception = wait.failure
     add_note(failure, REFUSED)
     wait.refuse("budget empty")

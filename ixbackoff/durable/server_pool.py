@@ -19,7 +19,7 @@ IDLE = 5  # seconds for which a frozen process can lock rows
 
 
 class SparingPool(QueuePool):
-    """A pool in which requests at the same moment share a few connections.
+    """A pool that opens more than `FEW` connections only if a thread has waited `MOMENT` for one.
 
     A connection that a thread still uses at `dispose` is closed when the thread gives it back.
     """

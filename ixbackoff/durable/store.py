@@ -1,7 +1,7 @@
 """The database of durable runs: any process can start, read and change them.
 
 Parked waits divide a run into segments; each segment is a DBOS workflow. The id of the first
-segment is the id of the run; the ids of the others have a number at the end.
+segment is the id of the run; the ids of the other segments have a number at the end.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ VERSION = "ixbackoff-1"
 """The version of the stored format, whatever the version of the programs."""
 
 SEPARATOR = "#"
-"""The separator of the id of a run, which cannot contain it, and the number of a segment."""
+"""The character between the id of a run, which cannot contain it, and the number of a segment."""
 
 BATCH = 500  # keys in one query
 LONGEST_ID = 200  # characters
-CONNECTIONS_TO_FILE = 3  # SQLite makes colliding writers sleep: let them wait for a connection
+CONNECTIONS_TO_FILE = 3  # few, so that writers wait for one: SQLite makes colliding writers sleep
 ACTIVE = ["PENDING", "ENQUEUED", "DELAYED"]
 CANCELLED = "cancelled"
 """The attribute of a run that was cancelled; a paused run does not have it."""
@@ -69,7 +69,7 @@ QUEUE = "ixbackoff:"
 """The beginning of the names of queues."""
 
 SEALED = "sealed"
-"""The tag of a payload that was sealed, which no encoded value has."""
+"""The tag of a payload that was sealed; no encoded value has this tag."""
 
 Seal: TypeAlias = tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]
 """A function that seals a payload, and its inverse."""
@@ -91,7 +91,7 @@ class RunFailed(Exception):
 
     Args:
         encoded: the failure as JSON, perhaps sealed.
-        stuck: whether the code failed, rather than a command: other code can continue the run.
+        stuck: whether the program's code failed, not a command: other code can continue the run.
     """
 
     def __init__(self, encoded: JSON, stuck: bool = False) -> None:
@@ -251,7 +251,7 @@ class Store:
         if not segments or any(map(is_open, segments)) or has_no_end(segments[-1]):
             return False
         tables = [one for one in tables_of(self._client) if "workflow_uuid" in one.c]
-        with self.engine().begin() as connection:  # all or none: `segments` stops at a gap
+        with self.engine().begin() as connection:  # all or none, because `segments` stops at a gap
             for ids in batched([status.workflow_id for status in segments]):
                 for table in tables:
                     connection.execute(table.delete().where(table.c.workflow_uuid.in_(ids)))
@@ -282,7 +282,7 @@ class Store:
         return segments[-1] if segments else None
 
     def newest_segments(self, run: str) -> list[WorkflowStatus]:
-        """Return the segments of a run; after a checkpoint only the first one and the last two."""
+        """Return a run's segments, or the first and the last two if it has reached a checkpoint."""
         last = self.last(run)
         if last is None or not waits_before(last):
             return self.segments(run)
@@ -382,7 +382,7 @@ class Store:
             self._client.rewind_workflow(ended.workflow_id, start_step=following, queue_name=queue)
 
     def resumed(self) -> dict[str, list[WorkflowStatus]]:
-        """Return the resumed segments that are not enqueued yet, by the worker of each."""
+        """Return the resumed segments that are not enqueued yet, grouped by their workers."""
         found: dict[str, list[WorkflowStatus]] = {}
         for status in self._client.list_workflows(
             name=DBOS_NAME,
@@ -450,8 +450,8 @@ class Store:
         """Take segments from their workers, and put them in their queues; return their number.
 
         DBOS offers two calls for that: to list segments, and to resume one. A process whose second
-        call is late, or is repeated because its answer was lost, would take a segment from its next
-        worker.
+        call is late, or is repeated because its answer was lost, would take a segment from another
+        worker, which has begun it meanwhile.
         """
         rows = tables(self._client).workflow_status
         change = sqlalchemy.update(rows).where(rows.c.status == "PENDING", *which)
@@ -482,7 +482,7 @@ class Store:
         self._client.update_workflow_attributes(status.workflow_id, {attribute: given}, merge=True)
 
     def _cancel_active(self, segments: list[WorkflowStatus]) -> bool:
-        """Cancel active segments; return whether there were any: they may have started others.
+        """Cancel active segments; return whether any was active, and may have started another one.
 
         A stuck segment, or one without a recorded end, is enqueued first: to DBOS it has ended, and
         DBOS cancels no ended segment.
@@ -573,7 +573,7 @@ def is_resumed(status: WorkflowStatus) -> bool:
 
 
 def waits_before(status: WorkflowStatus) -> int:
-    """Return the number of the waits before a segment that begins at a checkpoint, and else 0."""
+    """Return the number of waits before a segment that begins at a checkpoint; 0 for any other."""
     return int((status.attributes or {}).get(WAITS, 0))
 
 

@@ -31,10 +31,10 @@ class RunSummary(NamedTuple):
 
     Attributes:
         began: the start of the run, in seconds since the epoch.
-        worker: the id of the worker that had it last; "-" before that, and while parked.
+        worker: the id of the worker that had the run last; "-" if none had it, or it is parked.
         rung: the number of waits that are left, `None` before the first wait; at `FOREVER` it
             counts down from 20, and stays at 1 during later waits.
-        wait_count: the number of waits that it has begun.
+        wait_count: the number of waits that the run has begun.
         state: its last recorded command, the end of its wait, how it ended, or a word such as
             "queued" or "paused".
     """
@@ -108,7 +108,7 @@ def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
     if has_no_end(last):
         return "waiting for the database"
     if status == "ERROR":
-        encoded = encoded_failure(last)  # its class may be unknown here
+        encoded = encoded_failure(last)  # this process may not know its class
         kind, text = kind_of(encoded), decode(encoded.get("text", SEALED))
         return f"stuck: {kind}: {text}" if is_stuck(last) else f"failed: {kind}"
     if status == "CANCELLED":

@@ -146,7 +146,7 @@ class Worker:
         return lock
 
     def launch(self) -> None:
-        """Start to perform runs, first those of earlier workers with the id of this lock."""
+        """Start performing runs, first those that earlier workers with this lock's id have left."""
         DBOS_LOGGER.handlers.clear()  # a logging handler keeps the stderr of the last launch
         self.dbos = DBOS(
             config={
@@ -156,12 +156,12 @@ class Worker:
                 "executor_id": self.lock.id,
                 "serializer": SERIALIZER(),
                 "notification_listener_polling_interval_sec": POLL,
-                "use_listen_notify": self.store.sqlite,  # else one more connection
-                "log_level": "CRITICAL",  # below it DBOS logs a traceback for each failed run
+                "use_listen_notify": self.store.sqlite,  # a server would need one more connection
+                "log_level": "CRITICAL",  # a lower level logs a traceback for each failed run
             }
         )
 
-        held = Held(self.lock, self.generation, self.over)  # a run keeps it after a relaunch
+        held = Held(self.lock, self.generation, self.over)  # the runs of this launch keep it
 
         async def body(
             workflow: str, given: dict[str, Any], run: str, segment: int, at: Any = None
@@ -176,7 +176,7 @@ class Worker:
             serialization_type=WorkflowSerializationFormat.PORTABLE,
         )(body)
         DBOS.listen_queues([queue_of(name) for name in self.workflows])
-        for name in self.workflows:  # before DBOS reads the list of queues, once a second
+        for name in self.workflows:  # before the launch: DBOS reads the queues once a second
             self.store.register(name, self.concurrency, POLL, self.workflows[name].rate)
         launch(self.dbos, self.lock.now)
         stop_reconnecting(self.dbos)
@@ -337,6 +337,6 @@ class Worker:
 
 
 def outside_of_event_loops(function: Callable[[], None]) -> None:
-    """Call a function in a new thread: DBOS would take a running event loop for its own."""
+    """Call a function in a new thread, because DBOS would use a running event loop as its own."""
     with ThreadPoolExecutor(1) as threads:
         threads.submit(function).result()

@@ -169,7 +169,7 @@ class ServerLock:
     def _repeat(self, work: Callable[[], None], pause: Callable[[], float]) -> None:
         while not self._stopped.wait(pause()):
             try:
-                with self._working:  # or both could hold a connection, and wait for another one
+                with self._working:  # else both could hold a connection, and wait for another one
                     work()
             except Exception as error:
                 LOGGER.warning("worker %s cannot check the other workers: %r", self.id, error)
@@ -196,7 +196,7 @@ class ServerLock:
         self._free = {worker for worker in others if self._is_free(worker)}
 
     def _is_free(self, worker: str) -> bool:
-        """Return whether a worker's lock is free; if it was a round ago, too, take its runs over.
+        """Return whether a lock is free; if it was free a round ago, too, take over the runs.
 
         The transaction holds the dead worker's lock, so no two workers do this concurrently.
         """

@@ -74,7 +74,7 @@ class Workflow(Generic[P, A_co, E_co, I]):
         if how.breaker is not None or any(isinstance(one, CircuitBreaker) for one in guards):
             raise Misuse(
                 f"The workflow {self.name} has a circuit breaker, whose state is not in the "
-                "journal: guard the client that its handlers use instead."
+                "journal: instead, guard the client that its handlers use."
             )
         if how.stop is not None:
             raise Misuse(
@@ -106,7 +106,7 @@ def durable(
     'World'
 
     Args:
-        name: the name that the database stores; by default those of the module and the function.
+        name: the name that the database stores; by default the names of module and function.
         schedule: the seconds of the waits; by default the schedule of the program.
         within: the time limit of a run, in seconds; time without a process counts, too.
         budget: a budget that pays for the retries; each process has its own.
@@ -114,7 +114,7 @@ def durable(
             runs in a minute; a run that continues after a parked wait counts. By default no limit.
 
     Raises:
-        Misuse: the name is missing or empty, `rate` is not a whole number and seconds, or
+        Misuse: the name is missing or empty, `rate` is not a number of runs and seconds, or
             `schedule`, `budget` or the function is wrong.
         ValueError: `within` is not a finite number or a timedelta, or a number in `rate` is below 1
             or not finite.
@@ -156,7 +156,7 @@ def check_rate(rate: object) -> None:
 
 
 def fingerprint(program: Ladder, how: Defaults) -> str:
-    """Return a digest of a program: of its start, its schedule and the kinds of its steps.
+    """Return a digest of a program: of its first rung, its schedule and the kinds of its steps.
 
     Steps that functions make while the program runs are not included.
     """

@@ -62,8 +62,8 @@ def response_headers(
         The headers; their names may be given in upper or lower case.
 
     Raises:
-        Exception: the failures of `Download`, except those of its file and its size, and those for
-            the statuses 202, 204 and 205.
+        Exception: the failures of `Download`, without those that concern its file, its size, or the
+            statuses 202, 204 and 205.
     """
     shared = connections_of(limits, connections)
     deadline = Deadline(shared.limits)

@@ -59,7 +59,7 @@ def public_only(address: Address) -> bool:
     """Allow only addresses of the public internet, for `Limits(addresses=public_only)`.
 
     It refuses loopback addresses, private networks, link-local addresses (where cloud services hand
-    out credentials), multicast, reserved addresses, and the IPv6 addresses of such an IPv4 address
+    out credentials), multicast, reserved addresses, and the IPv6 forms of these IPv4 addresses
     (mapped, NAT64, 6to4). The list is the package's own: the same in every version of Python.
 
     >>> from ipaddress import ip_address

@@ -79,14 +79,14 @@ class Connections:
 
     # Python raises `KeyboardInterrupt` after any call, in the HTTP library as well. A connection of
     # the pool, a place of the gate or a lock may be taken by then, and have no owner yet. The next
-    # exchange with the same host must not wait for it.
+    # exchange with the same host must not wait for any of them.
     #
     # Things that don't work:
-    # - `try` and `finally` around each of them: the interrupt may be raised between the call that
-    #   takes a place and its `try`, or in the first instruction of an `__exit__`.
+    # - `try` and `finally` around each call that takes one: the interrupt may be raised between the
+    #   call and its `try`, or in the first instruction of an `__exit__`.
     # - Repairing the pool: the interrupt may have struck at any line of the library.
     #
-    # What we do: whatever an interrupted exchange has used counts as lost. `carry_out` marks its
+    # What we do: whatever an interrupted exchange has used counts as lost. `carry_out` marks the
     # thread; a second interrupt cannot prevent that, because no call lies between the `except` and
     # the `append`. `opened` then starts with a new transport, which has pools and a gate of its
     # own, and closes those connections of the old one that no running exchange uses.
@@ -149,7 +149,7 @@ class Connections:
 
 
 def close_here(opened: dict[int, Transport]) -> None:
-    """Close the connections that this process opened; a forked child has copies of its parent's."""
+    """Close the connections that this process opened, but no copies of those of its parent."""
     transport = opened.pop(os.getpid(), None)
     if transport is not None:
         transport.close()

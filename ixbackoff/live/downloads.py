@@ -25,7 +25,7 @@ STRONG = re.compile(r'"[!#-~]+"')
 """One strong ETag that is not empty: an empty one does not tell versions apart."""
 DISTANCE = 60.0
 """Seconds: a `Last-Modified` date that lies at least this far before `Date` is a strong validator
-(RFC 9110, section 8.8.2.2, asks for 1 s, and more if the two may be of different clocks)."""
+(RFC 9110, section 8.8.2.2, asks for 1 s, and for more if different clocks may have set them)."""
 
 
 class Fetched(NamedTuple):
@@ -53,9 +53,9 @@ class Arrival:
         self.size: int | None = None  # of the whole resource, if known
         self.whole = False  # whether the part is complete
         self.source = sha256(str(exchange.url).partition("#")[0].encode()).hexdigest()
-        self._before = 0
-        self._overlap = b""
-        self._anew = False
+        self._before = 0  # the most bytes that the part has had
+        self._overlap = b""  # the bytes that the response has to repeat first
+        self._anew = False  # whether the whole file has to be requested again
 
     def headers(self) -> dict[str, str]:
         """Return the headers of the next request: a range, if the part can be resumed.
@@ -73,10 +73,10 @@ class Arrival:
         return max(0, self.part.size - OVERLAP)
 
     def begins(self, response: httpx2.Response) -> bool:
-        """Begin to take a response; return `False` if the next request has to be for the whole.
+        """Begin to take a response; return `False` if the whole file has to be requested next.
 
         Raises:
-            ConnectionError: the server sends a range as the whole.
+            ConnectionError: the server sends only a range, with the status of a whole file.
             TooLarge: the server announces more than `Limits.max_size`.
         """
         headers = response.headers
@@ -102,7 +102,7 @@ class Arrival:
         """Return whether a partial response is the requested range of the same version.
 
         A response without the validator of the part may be of another version. RFC 9110, section
-        15.3.7, lets a server leave out `Last-Modified`, but an ETag only if the whole has none.
+        15.3.7, lets a server leave out `Last-Modified`, but an ETag only if the file has none.
         """
         origin = self.part.origin
         place = CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
@@ -169,8 +169,8 @@ class Arrival:
             return True
         if not is_transient(failure):
             self.part.origin = None
-        # Bytes that the try has had before and lost are no gain: a server that breaks off, and then
-        # sends useless ranges, would get requests without end and without a wait.
+        # Bytes that the try has had before and lost are no gain. Else a server that breaks off, and
+        # then sends useless ranges, would get requests without end and without a wait.
         gained = self.part.size - self._before
         self._before = max(self._before, self.part.size)
         return (

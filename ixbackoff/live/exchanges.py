@@ -21,7 +21,7 @@ Progress: TypeAlias = Callable[[Download, int, int | None], None]
 """A function that is called during a download: with the command, the bytes received so far, and the
 bytes of the whole, `None` if the server did not announce them."""
 
-PARTIAL = (206, 416)  # the statuses of responses with a range, or without the requested one
+PARTIAL = (206, 416)  # the statuses of a response with a range, and of a missing range
 
 ADDRESS = "http://host/path or https://host/path"
 CONNECTION_ERRORS: dict[type[OSError], str] = {
@@ -41,7 +41,7 @@ class Exchange:
         self.limits = limits
         self.redirects = 0
         self.in_parts = False  # whether the request is for a range
-        self.before = sys.exception()
+        self.before = sys.exception()  # being handled already, so not raised by this exchange
         self.deadline = deadline
         deadline.what = self.label
         try:
@@ -58,7 +58,7 @@ class Exchange:
         return hidden(client.build_request(self.method, self.url, headers=headers))
 
     def following(self, response: httpx2.Response) -> httpx2.Request | None:
-        """Return the request of a redirect, or `None` after a success (or 416); raise a failure."""
+        """Return the redirected request, `None` after a success or 416; or raise the failure."""
         self.deadline.check()
         following = response.next_request
         if following is None:
@@ -109,7 +109,7 @@ class Exchange:
                 return ssl.SSLCertVerificationError(
                     f"{self.label}: its certificate is not trusted: {cause.verify_message}"
                 )
-            if isinstance(cause, socket.gaierror):  # transient only if the look-up itself failed
+            if isinstance(cause, socket.gaierror):  # its `errno` shows whether it is transient
                 words = f"{self.label}: cannot find its host: {cause.strerror}"
                 return socket.gaierror(cause.errno, words)
         if isinstance(error, httpx2.TimeoutException) and not self.deadline.left:
@@ -170,7 +170,7 @@ def described(error: Exception, causes: list[BaseException]) -> str:
 
 
 def system_message(error: OSError) -> str:
-    """Return the operating system's message for an error: a library's may show addresses."""
+    """Return the operating system's message for an error; a library's text may show addresses."""
     if isinstance(error, socket.gaierror | ssl.SSLError):
         return error.strerror or ""
     return os.strerror(error.errno) if error.errno else ""

@@ -1,7 +1,7 @@
 """Folders that are used as object stores.
 
 The files are written here, not by the store library: the library does not sync them before it
-reports success, and it hangs in a process forked from one that has used it. While a file is being
+reports success, and it hangs in a forked process whose parent has used it. While a file is being
 written, its name ends in `#1`, `#2` and so on, as in the library, which does not list such names.
 The names that this module gives contain `MARK`, and `sweep` removes only files with such names.
 """
@@ -22,7 +22,7 @@ from .file_operations import CREATE, READ, copy_rest, is_name_of, lock, opened, 
 
 MARK = ".ixbackoff#"  # before a number, in the name of a file that is being written
 LONGEST_NAME = 240  # bytes: the file system takes 255, and the mark and a number are added
-SWEPT = 8  # the number of names that `sweep` tries at least
+SWEPT = 8  # the least number of names that `sweep` tries
 
 
 def put(path: str, file: BinaryIO, check: Callable[[], None], unchanging: bool = False) -> None:
@@ -56,7 +56,7 @@ def link(file: BinaryIO, path: str) -> bool:
         os.link(file.name, path)
     except OSError:  # the name is taken, or this file system has no hard links
         return False
-    # A download changes its part in place only if the part has one link: the count has to be right.
+    # A later download changes `file` in place if its link count is 1, so the count has to be right.
     if not (is_name_of(path, file.fileno()) and os.fstat(file.fileno()).st_nlink > 1):
         unlink(path)
         return False

@@ -21,7 +21,7 @@ class HostGate:
     def __init__(self, most: int) -> None:
         self._most = most
         self._inside: Counter[str] = Counter()
-        # entered in place of `_changed`: Ctrl-C in `Condition.__enter__` could leave it held
+        # `with` uses this lock, not `_changed`: Ctrl-C in `Condition.__enter__` could leave it held
         self._lock = RLock()
         self._changed = Condition(self._lock)
 
@@ -34,7 +34,7 @@ class HostGate:
             self.leave(host)
 
     def enter(self, host: str, deadline: Deadline) -> None:
-        """Wait for room, at most until the deadline; raise ConnectionAbortedError if aborted."""
+        """Wait for room until the deadline; raise ConnectionAbortedError if the command aborts."""
         with self._lock:
             abort = ABORT.get()
             if abort is not None and self._inside[host] >= self._most:

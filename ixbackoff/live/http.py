@@ -45,7 +45,7 @@ def fetch(
 
 
 class OpenResponse:
-    """A response with an unread body, which the thread that made it reads in a `with` block."""
+    """A response with an unread body, for a `with` block in the thread that made the request."""
 
     def __init__(self, exchange: Exchange, connections: Connections) -> None:
         self.exchange = exchange
@@ -63,14 +63,14 @@ class OpenResponse:
         return self._open.__exit__(*raised)
 
     def close(self) -> None:
-        """Leave the body unread."""
+        """Close the response, and leave its body unread."""
         self._connections.carry_out(self._open.close)
 
 
 def complete(
     arrival: Arrival, connections: Connections, opened: OpenResponse | None = None
 ) -> Fetched:
-    """Fetch the missing bytes of a download into its part; `opened` is its first response."""
+    """Fetch the missing bytes of a download into its part; `opened`: its first response, if any."""
     return connections.carry_out(lambda: completed(arrival, connections, opened))
 
 
@@ -185,7 +185,7 @@ async def respond_async(
 
 
 def drain(response: httpx2.Response) -> None:
-    """Read an unused body if it is short and arrives soon: its connection can be reused then."""
+    """Read an unused body if it is short and arrives soon, so that the connection can be reused."""
     if is_short(response):
         with suppress(httpx2.HTTPError), used(Deadline(SHORTLY)):
             for _ in response.iter_raw():

@@ -10,7 +10,7 @@ import httpx2
 
 
 class Sender(httpx2.HTTPTransport):
-    """The library's own transport, over another pool than the one that it would make."""
+    """The library's own transport, with `pool` in place of the pool that it would make."""
 
     def __init__(self, pool: httpcore2.ConnectionPool) -> None:
         self._pool = pool
@@ -40,7 +40,7 @@ def lock_in_c(pool: httpcore2.ConnectionPool) -> None:
     """Replace the lock of a pool by one that Ctrl-C cannot leave locked.
 
     The `__enter__` of the library's lock is Python code, where Ctrl-C may be raised after the lock
-    was acquired and before the `with` block begins: every thread would wait for it for ever.
+    was acquired and before the `with` block begins. Then no thread could ever acquire it again.
     """
     inner: Any = pool
     inner._optional_thread_lock = RLock()

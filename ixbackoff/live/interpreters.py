@@ -45,7 +45,7 @@ def live(
       disk. If a download with a strong ETag breaks off, its part stays as `.{name}.part`, unless it
       is small, and on Linux the next try or run resumes it. Requests accept no encoding; the body
       of an encoded response is stored unchanged.
-    - `Upload` puts a file into an object store. In a folder it is on the disk afterwards, and
+    - `Upload` puts a file into an object store. In a folder the copy is on the disk afterwards, and
       leftovers of killed uploads of the same key, `{key}.ixbackoff#1` and so on, are removed.
     - `Delay` sleeps and logs the wait: WARNING after a failure, DEBUG in line at a gate, else INFO.
     - `Log` goes to `logging`, in one line: control characters and line ends appear as escapes.
@@ -78,8 +78,8 @@ def live(
             bytes received so far, and the bytes of the whole, `None` if the server did not announce
             them.
         logger: the logger for `Log` and `Delay`; by default `"ixbackoff"`.
-        stop: an event that ends each program's current wait, and the program with its last failure,
-            or with `Stopped` after a success; `run(..., stop=...)` does so for one program.
+        stop: an event that ends each program in its current or next wait: the program raises its
+            last failure, or `Stopped` after a success. `run(..., stop=...)` ends only one program.
     """
     shared = connections_of(limits, connections)
     own_stores = dict(stores or {})
@@ -114,7 +114,7 @@ def live_async(
 
     A cancelled command, also one that a deadline cancels, leaves no connection, no part of a file
     unless it can be resumed, and no thread except one that looks up the address of a host. `Call`
-    calls its function in the event loop, so a slow function blocks it; `CallAsync` is awaited.
+    runs its function in the event loop, so a slow function blocks the loop; `CallAsync` is awaited.
 
     >>> import asyncio
     >>> from ixbackoff import N0, Log, at

@@ -26,8 +26,8 @@ class Limits:
         connect_timeout: seconds to open a connection to one address of a host; under `run_async`
             without `addresses`, to look up a host and open a connection to any of its addresses.
         read_timeout: seconds without a byte from a web server.
-        part_timeout: seconds for one request to an object store, which carries at most 5 MiB, or a
-            10,000th of the file if that is more.
+        part_timeout: seconds for one request to an object store. A request carries at most 5 MiB,
+            or a 10,000th of the file if that is more.
         total_timeout: seconds for a whole download or upload, or for a `HEAD` request; a shorter
             limit of the program (`within`, `.limit`) wins.
         max_size: bytes of a download; `None`, the default, for no limit.
@@ -37,7 +37,7 @@ class Limits:
         addresses: a function from an address of `ipaddress` to a `bool`, true if a connection to it
             may be opened, such as `public_only`; `None`, the default, for all. It gets each address
             that a download or a `HEAD` request is about to connect to, after redirects as well, so
-            no host name gets around it. Requests through a proxy fail: it looks up hosts itself.
+            no host name gets around it. Requests through a proxy fail: the proxy looks up hosts.
         insecure_redirects: whether to follow redirects from `https://` to `http://`.
 
     Raises:

@@ -26,7 +26,7 @@ def objects_below(
 ) -> dict[str, int]:
     """Return the sizes in bytes of the objects whose keys begin with the key of a URL and a slash.
 
-    Each is named by the rest of its key. For a `file:` URL, those of inner folders are left out.
+    Each object is listed under the rest of its key; for a `file:` URL, without inner folders.
     """
     deadline = Deadline(limits, without_secrets(url))
     folder = file_of(url, stores)
@@ -49,7 +49,7 @@ def objects_below(
 def remove_object(url: str, stores: MutableMapping[str, ObjectStore], limits: Limits) -> None:
     """Remove the object that a URL names, if it exists.
 
-    If the URL is that of a file, its folder is removed too if it gets empty.
+    For a `file:` URL, also remove the folder of the file, if the folder is empty afterwards.
     """
     deadline = Deadline(limits, without_secrets(url))
     path = file_of(url, stores)
@@ -83,7 +83,7 @@ def remove_file(path: str) -> None:
 
 
 def files_in(folder: str) -> dict[str, int]:
-    """Return the files in a folder by name, with their sizes, without those still being written."""
+    """Return the sizes of the files in a folder by name, except files that are being written."""
     found: dict[str, int] = {}
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:

@@ -33,8 +33,8 @@ class PartFile:
 
     If a response has a strong validator, a note beside the part records the origin of its bytes.
     Then the part stays after a transient failure or a kill, unless it is small, and the next
-    download resumes it if the boot has the same id: after a restart the last bytes may be missing
-    on the disk. The part is locked, so two downloads never write into one file.
+    download resumes it, but not after a restart of the machine, because the last bytes may be
+    missing on the disk. The part is locked, so two downloads never write into one file.
 
     Args:
         path: the target.
@@ -54,7 +54,7 @@ class PartFile:
         self.part = os.path.join(folder, f".{name}{self.copy}.part")
         self.note = f"{self.part}.json"
         self.size = 0
-        self.origin: PartOrigin | None = None  # `None`: it cannot be resumed
+        self.origin: PartOrigin | None = None  # `None` if the part cannot be resumed
         self.noted = True  # there may be a note of an earlier run
         self.committed = False
         self.process = 0
@@ -89,7 +89,7 @@ class PartFile:
             return os.read(self.descriptor, self.size - first)
 
     def begin(self, origin: PartOrigin | None) -> None:
-        """Begin anew, with bytes from `origin`; `None` if the part must not stay."""
+        """Begin anew, with bytes from `origin`, which is `None` if the part must not stay."""
         if self.size:
             self.cut(0)
         self.origin = origin
@@ -170,7 +170,7 @@ class PartFile:
         stays = not self.copy and self.origin is not None and self.size >= WORTH_KEEPING
         with suppress(OSError):
             if not self._locked:
-                system.lock(self.descriptor)  # it may be the part of another download
+                system.lock(self.descriptor)  # fails if it is the part of another download
             # If the open file has lost its name, a file of that name is another download's.
             if not (self.committed or stays) and system.is_name_of(self.part, self.descriptor):
                 if self.noted:
@@ -186,7 +186,7 @@ class PartFile:
             self._file = None
 
     def _read_note(self) -> PartOrigin | None:
-        """Return the origin of a part of an earlier run; `None` if it cannot be resumed."""
+        """Return the origin of a part of an earlier run; `None` if the part cannot be resumed."""
         with suppress(OSError, ValueError, TypeError, RecursionError):
             with system.opened(self.note, system.READ) as note:
                 text = note.read(LONGEST_NOTE) if system.is_sole(os.fstat(note.fileno())) else b""
@@ -204,7 +204,7 @@ class PartFile:
             except FileExistsError:
                 with suppress(FileNotFoundError):
                     if not system.is_sole(os.lstat(self.part)):
-                        os.unlink(self.part)  # others could read or change what is written
+                        os.unlink(self.part)  # other users could read or change the file
                         continue
                 try:
                     self._file = system.opened(self.part, system.READ)
@@ -232,14 +232,14 @@ def is_header(text: str) -> bool:
 
 
 OPEN: WeakSet[PartFile] = WeakSet()
-"""The open parts. An event loop that is interrupted again and again abandons some: `release_all`
-releases them at the end of the process. An unreferenced part is closed, and unlocked, by its
-`FileIO`: a `__del__` would swallow Ctrl-C."""
+"""The open parts. An event loop that is interrupted again and again abandons some parts, which
+`release_all` releases at the end of the process. An unreferenced part is closed, and unlocked, by
+its `FileIO`. `PartFile` has no `__del__`, because that would swallow Ctrl-C."""
 
 
 @atexit.register
 def release_all() -> None:
-    """Release the parts that this process opened; a forked child has copies of its parent's."""
+    """Release the parts that this process opened, but no copies of those of its parent."""
     for part in [*OPEN]:
         if part.process == os.getpid():
             part.release()

@@ -27,8 +27,8 @@ C = TypeVar("C")
 class WatchedConnection:
     """A wrapper around a connection of the library, sync or async, that notes its use.
 
-    It is not used again if it received more than the response: the excess would be taken for the
-    next response.
+    A connection that has received more than the response is not used again, because the excess
+    would be taken for the next response.
     """
 
     def __init__(self, connection: Any) -> None:
@@ -48,7 +48,7 @@ class WatchedConnection:
         return cast("Awaitable[httpcore2.Response]", self._connection.handle_async_request(request))
 
     def begin(self, request: httpcore2.Request) -> None:
-        """Note in a request whether it is the first one of this connection, which is then fresh."""
+        """Note in a request whether the connection is fresh, with this as its first request."""
         self.thread = get_ident()
         extensions_of(request)[FRESH], self._fresh = self._fresh, False
 
@@ -64,7 +64,7 @@ class Pool(httpcore2.ConnectionPool):
     """A pool for threads; the context variable `USE` has the deadline."""
 
     def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
-        """Send a request, once more if the server had closed the connection while it was unused.
+        """Send a request; repeat it if the server had closed the connection while it was unused.
 
         Before the second time, all idle connections to the server are closed: the server may have
         closed each of them, too.
@@ -91,12 +91,12 @@ class Pool(httpcore2.ConnectionPool):
                 connection.close()
 
     def retire(self, interrupted: Collection[int]) -> None:
-        """Close idle connections and those of interrupted threads; others close after their use."""
+        """Close idle connections and those of interrupted threads; close the others after use."""
         keep_none(self)
         for connection in self.connections:
             assert isinstance(connection, WatchedConnection)
             if connection.is_idle() or connection.thread in {0, *interrupted}:
-                with suppress(Exception):  # interrupted anywhere, it may be in any state
+                with suppress(Exception):  # after an interrupt it may be in any state
                     connection.close()
 
 

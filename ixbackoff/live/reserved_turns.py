@@ -1,4 +1,4 @@
-"""Handlers of `Reserve`: with the turns of one process, or of many, in Redis or PostgreSQL."""
+"""Handlers of `Reserve`: turns of one process in memory, or of many in Redis or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Scripting(Protocol):
 
 
 def turns() -> Interpreter[Reserve]:
-    """Make a handler of `Reserve` that keeps its turns in memory: make one for a whole process.
+    """Make a handler of `Reserve` that keeps its turns in memory: make one for the whole process.
 
     >>> from ixbackoff import N0, Reserve, at, call, do
     >>> from ixbackoff.live import live, turns

@@ -1,4 +1,4 @@
-"""Folders of fetched files, in which files are removed: real ones of this user, never links.
+"""Removal of fetched files, only from real folders of this user, never through links to folders.
 
 Whoever can write beside such a folder could put a link in its place, and so could a git repository
 that is checked out there. Then the files behind the link would be removed.
@@ -73,7 +73,7 @@ def own_folder(path: str | os.PathLike[str]) -> AbstractContextManager[OwnFolder
     """Open a folder of this user.
 
     Raises:
-        OSError: it is missing, a link, or another user's; the error names it.
+        OSError: the folder is missing, a link, or another user's; the error names the folder.
     """
     return opened(os.fspath(path), os.fspath(path), None)
 

@@ -39,7 +39,7 @@ class Use:
             abort.on_request(self.abort)
 
     def seconds(self, opened: object, timeout: float | None) -> float:
-        """Begin a read or a write on a socket; return the seconds that it has."""
+        """Begin a read or a write on a socket; return its time limit in seconds."""
         if isinstance(opened, socket.socket) and opened not in self._sockets:
             with self._lock:
                 self._sockets.append(opened)

@@ -169,7 +169,7 @@ PROCESSES: list[int] = []
 
 
 def check_process() -> None:
-    """Raise Misuse if this process was forked after the store library was used: it would hang."""
+    """Raise Misuse in a process forked after the store library was used: the library would hang."""
     process = os.getpid()
     if not PROCESSES:
         PROCESSES.append(process)

@@ -108,7 +108,7 @@ def awaited(
     check: Callable[[], None],
     grace: float,
 ) -> None:
-    """Await `work` in an event loop of its own; cancel it `grace` seconds after the deadline.
+    """Await `work` in a new event loop; cancel the work `grace` seconds after the deadline.
 
     Args:
         check: called every 50 milliseconds; an exception that it raises stops the work.
