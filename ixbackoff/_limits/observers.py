@@ -43,7 +43,7 @@ Its items are `None`, if another interpreter may answer the call, and the combin
 """
 
 LOOK = placed("LOOK", StateList[Observer | None]([None]))
-"""The part of `SWAPPED` for another interpreter; never empty, for functions without a fast path."""
+"""A `SWAPPED` that is never empty, for decorated functions that have no fast path."""
 
 clock = time.perf_counter
 

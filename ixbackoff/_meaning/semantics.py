@@ -1,6 +1,6 @@
 """The meaning of a program: one flat stream of commands.
 
-`chained` walks the steps of a program. Two tables hold the meanings of all kinds but `MapStep`:
+`chained` walks the steps of a program. Two tables have all meanings but that of `MapStep`:
 `WELL` while the program has a value, `FAILED` while it has a failure. `in_attempt` is for attempts.
 """
 
@@ -122,7 +122,7 @@ def unrolled(
     *,
     observed: bool = False,
 ) -> Stream:
-    """Return the stream of a program inside all its limits: the one place that orders them.
+    """Return the stream of a program inside its limits; only this function orders the limits.
 
     From the inside to the outside:
 
@@ -135,7 +135,7 @@ def unrolled(
     Args:
         program: the program, or an attempt.
         how: the schedule and the limits.
-        handlers: answer commands in place, unless the run is observed or a time limit applies.
+        handlers: the handlers that answer in place; unused in observed runs and in time limits.
         run: the state of the run, if its caller needs it.
         observed: whether to call the current observers. A durable run has its journal between the
             stop and the observers, so it adds them itself.
@@ -305,7 +305,7 @@ def in_turn(step: FirstStep, inside: InAttempt) -> Task:
             asked = effects[index]
             turn += 1
             if ons is not None:
-                ons[around:] = [step.chosen] * (turn < end)  # none chooses the last failure
+                ons[around:] = [step.chosen] * (turn < end)  # the last failure is not chosen
             try:
                 if not isinstance(asked, Command):
                     asked = performed(asked, inside)
@@ -535,7 +535,7 @@ def resumed(step: ResumeStep, run: ProgramRun) -> Task:
     once = chain(Chain, None, DoStep(step.effect))
 
     def again(_: int) -> Chain:
-        ons = [] if run.ons is None else run.ons  # not `None`, so gates know of the replay
+        ons = [] if run.ons is None else run.ons  # a list tells gates of the replay
         return chain(Chain, None, StartStep(replay, (part(once, ons), log, run.ons), {}))
 
     try:
@@ -684,7 +684,7 @@ def reserved(effect: Any, reserve: Reserve, inside: InAttempt) -> Task:
                 raise too_late(now + seconds, now, until)
             line = in_line(seconds)
             yield line
-    except (Exception, Expired) as error:  # journals record it instead of the `Reserve`
+    except (Exception, Expired) as error:  # journals record the error instead of the `Reserve`
         if replays and not isinstance(error, Misuse):
             yield Refused(error.limit.exceeded(None) if isinstance(error, Expired) else error)
         raise
@@ -695,4 +695,4 @@ def reserved(effect: Any, reserve: Reserve, inside: InAttempt) -> Task:
 
 
 PASSING: Mapping[type, Any] = {CircuitBreaker: guarded, Reserve: reserved}
-"""The way through a guard; it is `through` for all other classes."""
+"""The function that leads a try through a guard of this class; for other classes, `through`."""
