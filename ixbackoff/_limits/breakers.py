@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 MOST = 1_000_000  # failures
-EARLY = 1e-6  # seconds of tolerance for clocks that round: `retry_after` has to be enough
+EARLY = 1e-6  # seconds of tolerance, because clocks round: `retry_after` has to suffice
 LEAST, LONGEST = 1e-3, 1e9  # seconds
 SPREAD = 2.0  # multiples of `open_for` over which tries refused during a probe are spread
 SILENT = (Misuse, CircuitOpen, Crowded)
@@ -78,7 +78,7 @@ class CircuitBreaker:
     - A failure counts if the breaker is closed when the failure occurs, whenever its try began.
       While the breaker is not closed, only the outcome of the probe matters.
     - The clock is that of the interpreter (`Now`), read after a failure, after each try if there is
-      a `rate`, and while the breaker is not closed. If that is set back, `open_for` restarts.
+      a `rate`, and while the breaker is not closed. If the clock is set back, `open_for` restarts.
 
     Args:
         failures: the number of failures that opens the breaker, 1 or more.
@@ -202,7 +202,7 @@ class CircuitBreaker:
         self._tell("open", "its probe failed")
 
     def counting(self, after: After, clock: Callable[[], float]) -> After:
-        """Return a function that counts a chosen failure if closed, and then calls `after`."""
+        """Return a function that counts a chosen failure while closed, then calls `after`."""
         chosen = self._chosen
         failures, within = (0, 0) if self.rated else (self._failures, self._within)
 
@@ -289,7 +289,7 @@ class CircuitBreaker:
 
 
 def of_the_service(chosen: Predicate) -> Predicate:
-    """Return a predicate as `chosen`, but false for an answer that `until` rejects."""
+    """Return a predicate like `chosen`, but false for answers that a program rejects (`until`)."""
 
     def counts(failure: Exception) -> bool:
         return not (isinstance(failure, NotReady) and failure.answered) and bool(chosen(failure))

@@ -78,7 +78,7 @@ class Left:
 
     def __init__(self, seconds: float, until: float | None = None, clock: Any = monotonic) -> None:
         self._seconds, self._clock = seconds, clock
-        self.foreign = False  # whether it is the time that the caller of a served request has left
+        self.foreign = False  # whether these are the seconds that the caller of a request has left
         # until: the deadline on `clock`; `None` in virtual time, or if the command is `Together`
         self.until = until
         self.over = False  # whether the handler of the command has ended
@@ -118,7 +118,7 @@ def caller_has_gone() -> bool:
 
 
 def in_time_around(after: After) -> After:
-    """Return a function like `after`, but with `None` for a wait that is too long for `LEFT`."""
+    """Return a function like `after`; it returns `None` for a wait beyond the time in `LEFT`."""
     left = LEFT.get()
     if left is None or left.over:
         return after
@@ -203,7 +203,7 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     if around is not None and around.seconds < left:
         left, foreign = around.seconds, around.foreign
     # Each branch of `Together` counts its time from its own start. If it had the deadline of the
-    # whole, it could expire a moment before the whole, and then its cleanup would be cancelled.
+    # whole, it could expire a moment before the whole, which would cancel the branch's cleanup.
     counts = real and command.__class__ is not Together
     current = Left(left, now + left if counts else None, clock)
     current.foreign = foreign

@@ -173,7 +173,7 @@ BreakerState: TypeAlias = Literal["open", "closed"]
 
 @final
 class BreakerChanged(Value):
-    """The event, without a run, that a breaker has opened, opened again after a probe, or closed.
+    """The opening, reopening after a probe, or closing of a circuit breaker; it has no run.
 
     Attributes:
         name: the name of the circuit breaker; "" if it has none.

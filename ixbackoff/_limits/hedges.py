@@ -1,4 +1,4 @@
-"""Hedges: a second copy of each request that is slow, for a small share of all requests."""
+"""Hedges: second copies of slow requests, for a small share of all requests."""
 
 from __future__ import annotations
 

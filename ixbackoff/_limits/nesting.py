@@ -131,7 +131,7 @@ def may_be_inside() -> bool:
 def check_alone(inner: object, once: bool = False) -> object:
     """Return the run around `inner`, which then gets a single try; return `None` without a run.
 
-    Raise `Misuse` if there is one, unless `once` is true and `inner` or the run has nested="once".
+    Raise `Misuse` for such a run, unless `once` is true and `inner` or the run has nested="once".
     """
     mark = RUNNING.get()
     if mark[0] is None:

@@ -1,4 +1,4 @@
-"""Rate limiters that many programs share, and that obey limits and pauses of the service."""
+"""Rate limiters that many programs share, and that follow the limits that the service names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SPREAD, FIRST, FASTER = 100, 1.0, 0.99
 """The gap between turns after a pause: 1/100 of the pause, at most 1 s, then 1 % less each time.
 
 So clients do not rush in at the second that Retry-After names to all of them, however high the
-limiter's rate is. That rate is reached again after the length of the pause, or 100 s if it is less.
+limiter's rate is. That rate is reached again after the length of the pause, at most after 100 s.
 """
 GROWTH, KEPT = 0.4, 0.7  # the constants of CUBIC, and of botocore's adaptive mode
 SLOWEST, SAMPLE = 0.5, 0.5  # the least rate that learning sets, per second; seconds of a sample
@@ -31,7 +31,7 @@ SLOWEST, SAMPLE = 0.5, 0.5  # the least rate that learning sets, per second; sec
 
 @final
 class Limiter(Gate):
-    """At most `tries` in `per` seconds for all programs, and a burst: other tries stand in line.
+    """At most `tries` in `per` seconds for all programs, after a burst; other tries stand in line.
 
     Turns are `per / tries` seconds apart, in the order in which tries come; after a rest,
     `burst` tries go at once. A try whose turn would come after more than `line` seconds fails with

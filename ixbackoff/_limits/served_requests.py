@@ -75,7 +75,7 @@ class ServedRequest:
 
 
 def beginning(inner: Inner, proxies: bool) -> Callable[[object, Trying], ServedRequest]:
-    """Return a function that makes requests; make decorated functions check for one from now on."""
+    """Return a maker of `ServedRequest`s; from now on, decorated functions check for a request."""
     if inner not in get_args(Inner):
         raise Misuse(f'inner={inner!r}: give "nested", "once" or "last".')
     REGISTER.swap()
@@ -83,7 +83,7 @@ def beginning(inner: Inner, proxies: bool) -> Callable[[object, Trying], ServedR
 
 
 def hear_answer(status: int, headers: Any) -> None:
-    """Take an answer to code in a served request: its headers may forbid another try."""
+    """Take an answer that code in a served request got: its headers may forbid another try."""
     request = served()
     if request is not None and status >= 400:
         request.hear_headers(headers)

@@ -37,7 +37,7 @@ def name_of_part(part: Any) -> str:
 
 
 def function_name(function: Any) -> str:
-    """Return the name of a function as written in its source, or of the class of another object."""
+    """Return the name of a function, as in its source, or of the class of any other object."""
     while isinstance(function, partial):  # its repr would show its arguments
         function = function.func
     name = getattr(function, "__qualname__", None)

@@ -72,7 +72,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
             elif isinstance(command, Passage | Refused) or issued_in_line(command):
                 answer = failure = None  # of a gate, which a replayed try passes; not in `log`
                 try:
-                    if issued_in_line(command) or ons is not None:  # a durable run answers
+                    if issued_in_line(command) or ons is not None:  # a durable run answers these
                         answer = None if position < len(log) else (yield command)
                     elif isinstance(command, Refused):
                         failure = command.refusal

@@ -305,7 +305,7 @@ def in_turn(step: FirstStep, inside: InAttempt) -> Task:
             asked = effects[index]
             turn += 1
             if ons is not None:
-                ons[around:] = [step.chosen] * (turn < end)  # the last failure is not chosen
+                ons[around:] = [step.chosen] * (turn < end)  # not for the last effect's failure
             try:
                 if not isinstance(asked, Command):
                     asked = performed(asked, inside)

@@ -136,7 +136,7 @@ class Rules:
 
 
 def awaits_other(failure: BaseException) -> bool:
-    """Return whether a hedge waits for its other request after `failure`, if it runs.
+    """Return whether a hedge waits, after `failure`, for its other request if that still runs.
 
     After a `Retry-After` the hedge does not wait: the ladder and the gates have to hear of that.
     """
@@ -144,7 +144,7 @@ def awaits_other(failure: BaseException) -> bool:
 
 
 class Branch(Notifier):
-    """A concurrent effect in a thread; it delivers events, but no more once a hedge gives it up."""
+    """A concurrent effect in a thread. It delivers its events until a hedge gives it up."""
 
     def __init__(self, stream: Stream) -> None:
         self.abort, self._failures = Abort(), list[BaseException]()
@@ -167,7 +167,7 @@ class Branch(Notifier):
                 super().notify(event)
 
     def give_up(self, mute: bool) -> None:
-        """Abort the effect; `mute` its events from now on, because it may outlive its run."""
+        """Abort the effect; with `mute`, deliver no more events, because it may outlive its run."""
         failure = Aborted()
         self._failures.append(failure)
         self.abort.request()

@@ -50,7 +50,7 @@ SWITCHES = placed("SWITCHES", StateList["Switch"]())
 
 
 def skipped(seconds: float) -> bool:
-    """Pass a wait to the switches that skip, or, if none does, to all; return if any is active."""
+    """Pass a wait to the switches that skip, else to all switches; return whether there are any."""
     switches = [*SWITCHES]
     for switch in [each for each in switches if each.skips] or switches:
         switch.take(seconds)
