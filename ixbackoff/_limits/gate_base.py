@@ -62,7 +62,7 @@ class Gate(ABC):
         """
 
     def turn(self, turn: float, now: float, came: float, until: float) -> float:  # noqa: ARG002
-        """Decide as `enter` does, about a try that stood in line until `turn`; by default, go `now`."""
+        """Decide as `enter` does, for a try whose `turn` has come; return `now` by default."""
         return now
 
     def answer(self, value: object) -> None:  # noqa: B027

@@ -338,7 +338,7 @@ def bind(step: BindStep, run: ProgramRun, value: Any) -> Asked:
 
 def or_bind(step: OrBindStep, run: ProgramRun, failure: Exception) -> Asked:
     """Continue with the program that the function makes of the failure, if it is chosen."""
-    before = run.descend(step)  # first: the predicate may raise an exception
+    before = run.descend(step)  # before `chooses`, which may raise an exception
     return entered_by(step, run, failure, *before) if chooses(step.chosen, failure) else None
 
 
@@ -350,7 +350,7 @@ def wait(step: WaitStep, run: ProgramRun, value: Any) -> Asked:
 
 def backoff(step: BackoffStep, run: ProgramRun, failure: Exception) -> Asked:
     """Wait if the failure is chosen, and keep the failure; descend one rung in any case."""
-    rung, _ = run.descend(step)  # first: the predicate may raise an exception
+    rung, _ = run.descend(step)  # before `chooses`, which may raise an exception
     if chosen := chooses(step.chosen, failure):
         return Enter(waited(rung, run, failure, None, chosen))
     run.leave_unchosen(failure, step.chosen)

@@ -100,13 +100,13 @@ def awaitable() -> Callable[[float], Awaitable[object]]:
 
 
 def asyncio_sleep() -> Callable[[float], Awaitable[object]]:
-    """Return the function that sleeps in asyncio, while no switch is active."""
+    """Return the function that sleeps in asyncio; call it only while no switch is active."""
     sleep: Callable[[float], Awaitable[object]] = sys.modules["asyncio"].sleep
     return sleep
 
 
 def short_sleep() -> Callable[[float], None]:
-    """Return the function for waits shorter than `BLOCKING`, while no switch is active."""
+    """Return the sleep for waits under `BLOCKING`; call it only while no switch is active."""
     return time.sleep
 
 
