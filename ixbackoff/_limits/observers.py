@@ -206,7 +206,7 @@ class Notifier:
 
     def notify(self, *events: Event) -> None:
         """Call the observer with each event; warn if it raises an exception."""
-        try:  # as `this_thread`, in place: a run delivers four events or more
+        try:  # `this_thread`, inlined: a run delivers four events or more
             thread = HERE.state
         except AttributeError:
             thread = new_thread()

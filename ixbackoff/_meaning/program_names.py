@@ -41,6 +41,6 @@ def function_name(function: Any) -> str:
     while isinstance(function, partial):  # its repr would show its arguments
         function = function.func
     name = getattr(function, "__qualname__", None)
-    if not isinstance(name, str):  # of an object without a name, or of a mock
+    if not isinstance(name, str):  # an object without a name, or a mock
         name = function.__class__.__qualname__
     return name.rpartition("<locals>.")[2]

@@ -214,7 +214,7 @@ def chained(chain: Chain, run: ProgramRun) -> Task:
 
 def attempted(attempt: Chain, inside: InAttempt) -> Task:
     only: Any = attempt._last if attempt._before is None else None
-    if only.__class__ is StartStep and only.fresh:  # as `start`, in place
+    if only.__class__ is StartStep and only.fresh:  # `start`, inlined
         generator: Task = only.function(*only.arguments, **only.keywords)
         return generator
     if only.__class__ is FirstStep:
@@ -259,7 +259,7 @@ def in_attempt(attempt: Chain, inside: InAttempt) -> Task:
                     else:
                         asked = (start if kind is StartStep else rejected)(step, inside, value)
                     if not issubclass(type(asked), Command):
-                        if step is last and isinstance(asked, Chain):  # as `performed`, in place
+                        if step is last and isinstance(asked, Chain):  # `performed`, inlined
                             attempt, failure = asked, None
                             break
                         if type(asked) is not Enter:
@@ -499,7 +499,7 @@ def retried(
             try:
                 return (yield performed(effect_on(number), run))
             except Exception as error:
-                # `recoverable`, in place: it runs after each failed try.
+                # `recoverable`, inlined, because this runs after each failed try.
                 if error is run.not_waited or run.expired is not None or isinstance(error, Misuse):
                     raise
                 if run.rung and not (yes := chooses(chosen, error)):
@@ -664,7 +664,7 @@ def through(effect: Any, gate: Gate, inside: InAttempt) -> Task:
     finally:
         inside.passed = around
         if line is not None:
-            line._run = None  # no attempt can issue it again
+            line._run = None  # so that no attempt can issue it again
         if ended and began is not None:
             gate.hear(outcome, now, began)
         elif turn is not None:
@@ -690,7 +690,7 @@ def reserved(effect: Any, reserve: Reserve, inside: InAttempt) -> Task:
         raise
     finally:
         if line is not None:
-            line._run = None  # no attempt can issue it again
+            line._run = None  # so that no attempt can issue it again
     return (yield performed(effect, inside))
 
 

@@ -296,7 +296,7 @@ def checked_effect(effect: Any) -> Any:
             f"The generator {effect.__name__!r} can run only once: decorate its function "
             "with @attempt."
         )
-    # An effect of a user's own has an `__iter__` in Python; those of strings and lists are in C.
+    # A user's own effect has an `__iter__` written in Python; that of strings and lists is in C.
     if isinstance(effect, type) or not hasattr(getattr(effect, "__iter__", None), "__code__"):
         hint = ": to call a function, write call(function, its_argument, ...)"
         if callable(effect):
