@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 MOST = 1_000_000  # failures
-EARLY = 1e-6  # seconds of tolerance: clocks round, and a wait of `retry_after` has to suffice
+EARLY = 1e-6  # seconds of tolerance, because clocks round: `retry_after` has to suffice
 LEAST, LONGEST = 1e-3, 1e9  # seconds
 SPREAD = 2.0  # multiples of `open_for` over which tries refused during a probe are spread
 SILENT = (Misuse, CircuitOpen, Crowded)
@@ -46,8 +46,8 @@ class CircuitBreaker:
     that ask several services. A breaker is equal only to itself.
 
     With `rate=0.5, of=20` in place of `failures`, a failure opens it if half of the last 20 tries
-    failed and all 20 ended within `within` seconds: for so many clients that some always fail.
-    The logger `ixbackoff` is called when it opens or closes, and so are observers.
+    failed and all 20 ended within `within` seconds. Use a rate if so many clients share the breaker
+    that some tries always fail. Changes go to the logger `ixbackoff` and to the observers.
 
     >>> from ixbackoff import N2, Call, NotReady, at, call
     >>> from ixbackoff.testing import Virtual, always
@@ -63,11 +63,11 @@ class CircuitBreaker:
     - A try is a command at a rung, or an attempt with all of its commands. The commands of an
       attempt are not tries: half an attempt may succeed while the service is down. As steps, `Log`,
       `Now`, `Pick` and `Throw` need no service, so the breaker never refuses them.
-    - A failure counts if `on` chooses it. Any other failure, such as a 404, counts as an answer of
-      the service, as does what `until` or `.expect` rejects: it does not open the breaker, and as
-      the outcome of a probe closes it. `Misuse`, `Crowded`, a cancellation, the `CircuitOpen` of
-      another breaker and failures past the deadline of a served request do not count at all. A try
-      that another deadline interrupts while a command runs counts as a failure.
+    - A failure counts if `on` chooses it. Any other failure, such as a 404, and an answer that
+      `until` or `.expect` rejects, count as answers of the service: they do not open the breaker,
+      and a probe that ends with one closes it. `Misuse`, `Crowded`, a cancellation, the
+      `CircuitOpen` of another breaker and failures past the deadline of a served request do not
+      count at all. A try that any other deadline interrupts in a command counts as a failure.
     - Successes between failures change nothing, except with a `rate`. So choose a number above the
       failures that a healthy service causes, for all programs that share the breaker.
     - A try that is refused during a probe waits until the probe's time is over: with no wait, it
@@ -75,10 +75,10 @@ class CircuitBreaker:
       evenly spread: if all woke together, they could open the breaker again.
     - A probe that is cancelled or dropped leaves its place to the next try. A probe that hangs, or
       whose thread has died, loses its place after `open_for`.
-    - What counts is when a failure occurs, not when its try began: while the breaker is closed it
-      counts, and otherwise only the outcome of the probe matters.
+    - A failure counts if the breaker is closed when the failure occurs, whenever its try began.
+      While the breaker is not closed, only the outcome of the probe matters.
     - The clock is that of the interpreter (`Now`), read after a failure, after each try if there is
-      a `rate`, and while the breaker is not closed. If it is set back, `open_for` starts again.
+      a `rate`, and while the breaker is not closed. If the clock is set back, `open_for` restarts.
 
     Args:
         failures: the number of failures that opens the breaker, 1 or more.
@@ -173,7 +173,7 @@ class CircuitBreaker:
                     left += self._open_for * SPREAD * (self._refused * GOLDEN % 1.0)
                     self._refused += 1
                 refusal = CircuitOpen(left)
-                refusal._refused_by = id(self)  # a breaker cannot be pickled, a failure can
+                refusal._refused_by = id(self)  # an id: failures are pickled, breakers cannot be
                 raise refusal
             self._probe += 1
             self._until = now + self._open_for
@@ -202,7 +202,7 @@ class CircuitBreaker:
         self._tell("open", "its probe failed")
 
     def counting(self, after: After, clock: Callable[[], float]) -> After:
-        """Return `after`, but with chosen failures counted first while the breaker is closed."""
+        """Return a function that counts a chosen failure while closed, then calls `after`."""
         chosen = self._chosen
         failures, within = (0, 0) if self.rated else (self._failures, self._within)
 
@@ -289,7 +289,7 @@ class CircuitBreaker:
 
 
 def of_the_service(chosen: Predicate) -> Predicate:
-    """Return `chosen`, except for answers that the program rejects (`until`)."""
+    """Return a predicate like `chosen`, but false for answers that a program rejects (`until`)."""
 
     def counts(failure: Exception) -> bool:
         return not (isinstance(failure, NotReady) and failure.answered) and bool(chosen(failure))
@@ -299,8 +299,8 @@ def of_the_service(chosen: Predicate) -> Predicate:
 
 def guarded_twice() -> Misuse:
     return Misuse(
-        "A try goes through one circuit breaker twice, so it would refuse its own probe: guard it "
-        "once, where the service is asked or where the program is run."
+        "A try goes through one circuit breaker twice, so it would refuse its own probe: guard the "
+        "try once, where the service is asked or where the program is run."
     )
 
 

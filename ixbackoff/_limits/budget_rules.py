@@ -33,7 +33,7 @@ class Rule:
         raise NotImplementedError
 
     def succeed(self, paid: int | None) -> None:
-        """Count a success; the last retry of the program, if any, cost `paid`."""
+        """Count a success; `paid` is the cost of the program's last retry, `None` without one."""
 
     def fail(self) -> None:
         """Count a program whose last failure is transient and was not passed to `pay`."""

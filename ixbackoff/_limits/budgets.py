@@ -120,7 +120,7 @@ class RetryBudget:
         Args:
             ttl: the seconds after which tokens expire, 1 to 60.
             min_retries_per_second: the retries a second that are allowed without any program.
-            percent_can_retry: the retries for each program, 0 to 1000; a ratio.
+            percent_can_retry: the ratio of retries to programs, 0 to 1000.
 
         Raises:
             ValueError: a number is out of bounds, or the last two are 0, which allows no retries.
@@ -150,7 +150,7 @@ class RetryBudget:
 
 @final
 class Account:
-    """The account of one run; once closed, it can serve another if the budget is not `timed`."""
+    """The account of a run; once closed, it can serve another run if the budget is not `timed`."""
 
     __slots__ = ("_lock", "_paid", "_rule", "counted")
 

@@ -30,9 +30,9 @@ class Limit:
 
     # Class attributes: most limits change none of them.
     over = False  # whether the part was interrupted at its deadline
-    ending = False  # whether the part was interrupted, also by Ctrl-C and such, and is cleaning up
-    foreign = False  # whether it is the remaining time of a request's caller
-    where = ""  # the text for the message that names the command at the deadline
+    ending = False  # whether the part is cleaning up, after its deadline, Ctrl-C or the like
+    foreign = False  # whether the limit is the time that the caller of a served request has left
+    where = ""  # the part of the message that names the command at the deadline
     refused: float | None = None  # the time at which a command was refused because it was too late
     cause: Exception | None = None  # the failure of the running command, if one was running
 
@@ -78,7 +78,7 @@ class Left:
 
     def __init__(self, seconds: float, until: float | None = None, clock: Any = monotonic) -> None:
         self._seconds, self._clock = seconds, clock
-        self.foreign = False  # whether it is the remaining time of a request's caller
+        self.foreign = False  # whether these are the seconds that the caller of a request has left
         # until: the deadline on `clock`; `None` in virtual time, or if the command is `Together`
         self.until = until
         self.over = False  # whether the handler of the command has ended
@@ -86,7 +86,7 @@ class Left:
 
     @property
     def seconds(self) -> float:
-        """The seconds that are left; those at the start if `until` is `None`."""
+        """The seconds that are left; if `until` is `None`, the seconds at the start."""
         return self._seconds if self.until is None else max(0.0, self.until - self._clock())
 
     def refuses(self, seconds: float) -> bool:
@@ -111,14 +111,14 @@ def time_around() -> Left | None:
 def caller_has_gone() -> bool:
     """Return whether the caller of the served request waits no longer.
 
-    A failure then says nothing about a service: else a stranger's haste would open breakers.
+    Later failures must not count against a service, or callers in a hurry would open breakers.
     """
     left = LEFT.get()
     return left is not None and left.foreign and not left.over and left.seconds <= 0
 
 
 def in_time_around(after: After) -> After:
-    """Return `after`, but with `None` for a wait that the time in `LEFT` does not allow."""
+    """Return a function like `after`; it returns `None` for a wait beyond the time in `LEFT`."""
     left = LEFT.get()
     if left is None or left.over:
         return after
@@ -174,7 +174,7 @@ def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     """Issue `command` within `limits`, the innermost last; a cleanup has no limit."""
     try:
         if command.__class__ is Delay:
-            if issued_in_line(command):  # a gate refuses a try whose turn is after the deadline
+            if issued_in_line(command):  # the gate has checked the deadline
                 return (yield command)
             return (yield from wait_in_time(command, limits[0]))
         holding = [limit for limit in limits if not limit.ending]
@@ -202,8 +202,8 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     before, around = LEFT.get(), time_around()
     if around is not None and around.seconds < left:
         left, foreign = around.seconds, around.foreign
-    # Each branch of `Together` counts its time from its own start. With the deadline of the whole,
-    # a branch could reach it a moment before the whole does, and its cleanup would be cancelled.
+    # Each branch of `Together` counts its time from its own start. If it had the deadline of the
+    # whole, it could expire a moment before the whole, which would cancel the branch's cleanup.
     counts = real and command.__class__ is not Together
     current = Left(left, now + left if counts else None, clock)
     current.foreign = foreign
@@ -242,7 +242,7 @@ def check_in_time(
 
 
 def clean_up(limits: Sequence[Limit], error: BaseException) -> None:
-    """Mark the interrupted parts: all, or for an `Expired` its own part and those inside it."""
+    """Mark parts as cleaning up: for an `Expired`, its part and those inside it; otherwise all."""
     outermost = error.limit if isinstance(error, Expired) else None
     first = limits.index(outermost) if outermost in limits else 0
     for limit in limits[first:]:
@@ -250,7 +250,7 @@ def clean_up(limits: Sequence[Limit], error: BaseException) -> None:
 
 
 def wait_in_time(wait: Any, limit: Limit) -> Stream:
-    """Issue a wait that ends in time; else raise the failure before it, or `DeadlineExceeded`."""
+    """Issue `wait` if it ends in time; else raise its failure; without one, `DeadlineExceeded`."""
     if limit.over:
         raise limit.expire()
     limit.ending = False  # a program that waits has ended its cleanup

@@ -11,7 +11,7 @@ from typing import Any
 def running() -> tuple[ModuleType | None, ModuleType | None]:
     """Return the library that runs the caller: (asyncio, None), (None, trio) or (None, None).
 
-    A library that another thread is importing may not have these functions yet.
+    A library that another thread is still importing may lack the functions that are called here.
     """
     trio, asyncio = sys.modules.get("trio"), sys.modules.get("asyncio")
     try:
@@ -31,13 +31,13 @@ def running() -> tuple[ModuleType | None, ModuleType | None]:
 # retry that would keep a task running that was asked to end. But a call that cleans up after a
 # cancellation also runs in a cancelled task, and has to be retried.
 #
-# The count of `Task.cancelling` tells the two apart if it was read before the call: programs,
-# blocks and durable commands read it there. That makes a call of a decorated function take half as
-# long again, so a call reads it at its first failure, and searches the context of the failure: the
-# cancellation was before the call if a frame on the stack has caught it.
+# The count of `Task.cancelling` tells the two apart if it is read before the call, as programs,
+# blocks and durable commands do. This would make a call of a decorated function 50 % slower, so
+# such a call reads the count at its first failure, and searches the context of the failure: the
+# cancellation came before the call if a frame that is still on the stack has caught it.
 #
 # What remains: if a task has caught its cancellation and left the `except` without `uncancel()`, a
-# decorated function takes it for a cancellation of its first try. trio has no such count: in a
+# decorated function believes that its first try was cancelled. trio has no such count: in a
 # cancelled scope of trio the wait before the next try is cancelled.
 
 
@@ -48,7 +48,7 @@ def cancelled_since(failure: BaseException | None = None) -> Callable[[], int]:
     """
     try:
         asyncio = sys.modules["asyncio"]
-        task = asyncio.current_task(asyncio.get_running_loop())  # Python 3.11 is slow without it
+        task = asyncio.current_task(asyncio.get_running_loop())  # without a loop, 3.11 is slow
         cancelling: Callable[[], int] = task.cancelling
     except (LookupError, AttributeError, RuntimeError):  # as in `running`, or no task is running
         return int

@@ -76,7 +76,7 @@ class Issued(Value):
     if not TYPE_CHECKING:  # or a checker would let any attribute pass
 
         def __getattr__(self, name: str) -> object:
-            """Make the command of a decorated function when it is first read: that takes time."""
+            """Make the command of a decorated function at the first read: making it takes time."""
             if name != "command":
                 raise AttributeError(name)
             self.command = self.run._command
@@ -173,7 +173,7 @@ BreakerState: TypeAlias = Literal["open", "closed"]
 
 @final
 class BreakerChanged(Value):
-    """A circuit breaker that has opened, opened again after a probe, or closed; it has no run.
+    """The opening, reopening after a probe, or closing of a circuit breaker; it has no run.
 
     Attributes:
         name: the name of the circuit breaker; "" if it has none.

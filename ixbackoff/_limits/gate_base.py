@@ -55,14 +55,14 @@ class Gate(ABC):
         Args:
             now: the time.
             came: the time at which the try came to the gate.
-            until: the deadline of the try: refuse it, and reserve nothing, if its turn is later.
+            until: the deadline; refuse the try, and reserve nothing, unless its turn is earlier.
 
         Raises:
             Crowded: the try is refused.
         """
 
     def turn(self, turn: float, now: float, came: float, until: float) -> float:  # noqa: ARG002
-        """Decide as `enter` does, for a try that stood in line until `turn`; by default, `now`."""
+        """Decide as `enter` does, for a try whose `turn` has come; return `now` by default."""
         return now
 
     def answer(self, value: object) -> None:  # noqa: B027
@@ -72,7 +72,7 @@ class Gate(ABC):
         """Take the outcome of a try that began at `began`: its failure, `None` for a success."""
 
     def leave(self, now: float) -> None:  # noqa: B027
-        """Forget a try without an outcome: it was cancelled, or refused before the service."""
+        """Forget a try without an outcome: it was cancelled, or did not reach the service."""
 
 
 def checked_gates(name: str, given: Gate | Sequence[Gate]) -> tuple[Gate, ...]:
@@ -111,7 +111,7 @@ def out_of_line(wait: float, longest: float) -> Crowded:
 
 
 def heard(failure: BaseException) -> Exception | None:
-    """Return what a gate hears of a failed try; `None` if it says nothing about the service."""
+    """Return the failure that a gate hears; `None` if `failure` says nothing about the service."""
     if isinstance(failure, Expired):
         return TimeoutError() if failure.limit.blames else None
     silent = isinstance(failure, SILENT) or caller_has_gone()

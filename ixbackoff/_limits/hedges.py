@@ -1,4 +1,4 @@
-"""Hedges: a second copy of what is slow, for a small share of requests."""
+"""Hedges: second copies of slow requests, for a small share of all requests."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ SAVED = 10.0  # tokens
 class Hedge:
     """A second copy of slow requests, for at most a share `extra` of all requests, plus one.
 
-    A request is slow if it takes longer than all but that share of the last 1000. So one number
-    says how long to wait and how much more to ask, as in Finagle's `BackupRequestFilter`. A bucket
-    bounds the copies while the whole service is slow: a request adds `extra` tokens, and a copy
-    takes one, as does a transient failure of the service except `NotReady`. After a refusal with a
-    Retry-After, such as `Throttled(30)`, there are no copies until its time.
+    A request is slow if it takes longer than all but that share of the last 1000. So `extra` sets
+    both the time before a copy and the number of copies, as in Finagle's `BackupRequestFilter`. A
+    bucket bounds the copies while the whole service is slow: a request adds `extra` tokens, a copy
+    takes 1, and so does a transient failure other than `NotReady`. After a refusal with a
+    Retry-After, such as `Throttled(30)`, there are no copies until that time is over.
 
     Use one hedge for each service, for all programs, threads and tasks that ask it.
 
@@ -44,7 +44,7 @@ class Hedge:
     Args:
         extra: the copies for each request.
         least: the time, in seconds or as a `timedelta`, below which no request is slow.
-        known: the number of answers before which no request is slow.
+        known: the number of answers that are needed before a request counts as slow.
         budget: a budget that pays for the copies, too, as for retries.
 
     Raises:
@@ -88,7 +88,7 @@ class Hedge:
         return self.after
 
     def copy(self, now: float) -> bool:
-        """Return whether there may be a copy now, and count it."""
+        """Return whether a copy may begin now; if so, count it."""
         with self._lock:
             if self._tokens - self._lost < 1.0 or now < self._opens:
                 return False
@@ -117,7 +117,7 @@ class Hedge:
             insort(self._sorted, now - began)
 
     def lose(self, threads: int) -> None:
-        """Change the number of threads that were given up and still run; each holds a token."""
+        """Add to the number of threads that were given up and still run; each holds a token."""
         with self._lock:
             self._lost += threads
 

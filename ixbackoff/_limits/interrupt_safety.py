@@ -1,4 +1,4 @@
-"""Cleanups that Ctrl-C cannot prevent: where it can strike, and how they are written."""
+"""Cleanups that Ctrl-C cannot prevent: where Ctrl-C strikes, and how to write a cleanup."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from typing import TypeVar
 #
 # What remains: a second Ctrl-C that cuts the outer `finally` short as well; the `Answered` of a
 # program's command, which is delivered in one `finally`. An observer written in Python counts as
-# called even if Ctrl-C strikes where it begins. Debuggers and tracers can raise anywhere: they may
-# leave a mark.
+# called even if Ctrl-C strikes where it begins. Debuggers and tracers can raise anywhere, so they
+# may leave the mark of a run uncleared.
 
 T = TypeVar("T")
 

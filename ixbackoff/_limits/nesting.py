@@ -39,7 +39,7 @@ __tracebackhide__ = True
 # that a run may be active, `mark_around` walks the stack and decides: it looks for the frame of a
 # function decorated with `carries_mark`, and reads the local variable `mine` there.
 #
-# What remains: a thread or task that a handler starts without a copy of its context is not inside.
+# What remains: a thread or task that a handler starts without a copy of its context is outside.
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -129,9 +129,9 @@ def may_be_inside() -> bool:
 
 
 def check_alone(inner: object, once: bool = False) -> object:
-    """Return the run around `inner`, if `inner` may have a single try in it; `None` without a run.
+    """Return the run around `inner`, which then gets a single try; return `None` without a run.
 
-    Raise `Misuse` if `once` is false, or if neither `inner` nor the run has nested="once".
+    Raise `Misuse` for such a run, unless `once` is true and `inner` or the run has nested="once".
     """
     mark = RUNNING.get()
     if mark[0] is None:
@@ -172,7 +172,7 @@ def check_begun(program: object) -> None:
 
 
 REJECTED = placed("REJECTED", StateList[bool]())
-"""Not empty after the first rejection in this process; before, a run may skip the check below."""
+"""Not empty after the first rejection in this process; before, runs skip `check_not_rejected`."""
 
 
 def rejection(inner: object, mark: Mark, once: bool = False) -> Misuse:

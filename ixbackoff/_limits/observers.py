@@ -43,7 +43,7 @@ Its items are `None`, if another interpreter may answer the call, and the combin
 """
 
 LOOK = placed("LOOK", StateList[Observer | None]([None]))
-"""The part of `SWAPPED` for another interpreter; never empty, for functions without a fast path."""
+"""A `SWAPPED` that is never empty, for decorated functions that have no fast path."""
 
 clock = time.perf_counter
 
@@ -206,7 +206,7 @@ class Notifier:
 
     def notify(self, *events: Event) -> None:
         """Call the observer with each event; warn if it raises an exception."""
-        try:  # as `this_thread`, in place: a run delivers four events or more
+        try:  # `this_thread`, inlined: a run delivers four events or more
             thread = HERE.state
         except AttributeError:
             thread = new_thread()

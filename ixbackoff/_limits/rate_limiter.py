@@ -1,4 +1,4 @@
-"""Rate limits that many programs keep together, and that hear what the service says about them."""
+"""Rate limiters that many programs share, and that follow the limits that the service names."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 SPREAD, FIRST, FASTER = 100, 1.0, 0.99
-"""After a pause turns are 1/100 of it apart, 1 s at most; each gap is 1 % shorter than the last.
+"""The gap between turns after a pause: 1/100 of the pause, at most 1 s, then 1 % less each time.
 
-So no rush follows the second that Retry-After names to everyone, however high the limiter's rate
-is. Turns come at that rate again within the length of the pause, or 100 s if the pause was longer.
+So clients do not rush in at the second that Retry-After names to all of them, however high the
+limiter's rate is. That rate is reached again after the length of the pause, at most after 100 s.
 """
 GROWTH, KEPT = 0.4, 0.7  # the constants of CUBIC, and of botocore's adaptive mode
 SLOWEST, SAMPLE = 0.5, 0.5  # the least rate that learning sets, per second; seconds of a sample
@@ -31,7 +31,7 @@ SLOWEST, SAMPLE = 0.5, 0.5  # the least rate that learning sets, per second; sec
 
 @final
 class Limiter(Gate):
-    """At most `tries` in `per` seconds, after a burst, for all programs: others stand in line.
+    """At most `tries` in `per` seconds for all programs, after a burst; other tries stand in line.
 
     Turns are `per / tries` seconds apart, in the order in which tries come; after a rest,
     `burst` tries go at once. A try whose turn would come after more than `line` seconds fails with
@@ -43,8 +43,8 @@ class Limiter(Gate):
     [0.0, 0.5, 1.0]
 
     It hears the service. After `Throttled`, or another failure with a Retry-After (`NotReady` does
-    not count), all programs leave the service alone for that time: places in line before its end
-    are void. Then turns begin again one by one, and at first slowly: Retry-After names the same
+    not count), all programs pause for that time: places in line before the end of the pause are
+    void. Then turns begin again one by one, and at first slowly, because Retry-After names the same
     second to everyone.
 
     >>> limiter.hear(Throttled(30), now=0.6, began=0.5)
@@ -53,7 +53,7 @@ class Limiter(Gate):
     ixbackoff.Crowded: not asked: the turn of a try comes in 29.6 s, and it stands in line for 1 s at most
 
     Without `tries` it only hears: a pause of one program is a pause of all, and otherwise each try
-    goes at once. It takes the rate of a header `RateLimit-Policy` beside a `RateLimit` in answers.
+    goes at once. If answers have `RateLimit` and `RateLimit-Policy` headers, it takes their rate.
 
     Args:
         tries: the tries in `per` seconds; `None` for no rate of its own.
@@ -95,9 +95,9 @@ class Limiter(Gate):
     def learning(*, line: float | timedelta, most: float | None = None) -> Limiter:
         """Make a limiter that learns its rate, for a service that throttles without Retry-After.
 
-        `Throttled` sets the rate to 0.7 of the measured one, but not below 0.5 per second. Then it
-        grows as in CUBIC, with the numbers of botocore's adaptive mode, up to `most` and to twice
-        the measured rate. A long `line` makes it learn late: tries in line keep their turns.
+        `Throttled` sets the rate to 0.7 of the measured rate, at least 0.5 per second. Then the
+        rate grows as in CUBIC, with the numbers of botocore's adaptive mode, but not above `most`
+        or twice the measured rate. A long `line` delays learning: tries in line keep their turns.
 
         >>> Limiter.learning(line=20)
         <Limiter: learns its rate, 20 s in line at most>
@@ -156,14 +156,14 @@ class Limiter(Gate):
             headers: Any = getattr(value, "headers", None)
             if hasattr(headers, "keys"):  # a mapping
                 self.learn(headers)
-        except Exception:  # of a mock or a proxy, whose headers must not fail a success
+        except Exception:  # a mock or a proxy may raise here; that must not fail a success
             return
 
     def learn(self, headers: Mapping[str, str]) -> None:
-        """Take what the headers of an answer say: `RateLimit`, `RateLimit-Policy` and older ones.
+        """Learn from the headers of an answer: `RateLimit`, `RateLimit-Policy` and older ones.
 
-        It is for a hook of a client whose functions do not return the answer itself. Answers that
-        are returned, and those in failures, teach the limiter without it.
+        Call this in a hook of a client whose functions do not return the answer itself. From an
+        answer that a try returns, or that its failure carries, the limiter learns by itself.
 
         >>> limiter = Limiter(line=60)
         >>> limiter.learn({"RateLimit": '"minute";r=0;t=30'})
@@ -226,7 +226,7 @@ class Limiter(Gate):
 
 
 def response_of(failure: Exception) -> object:
-    """Return the answer that a failure carries; `None` if a property of it raises."""
+    """Return the answer that a failure carries; `None` if reading it fails."""
     try:
         return getattr(failure, "response", None)
     except Exception:

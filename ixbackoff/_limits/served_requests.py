@@ -22,7 +22,7 @@ Inner: TypeAlias = Literal["nested", "once", "last"]
 
 
 class ServedRequest:
-    """A request until its answer is given to the server: what runs after that is not part of it."""
+    """A request until its answer is given to the server; code that runs later is not part of it."""
 
     in_vain = False  # whether something was tried again in vain, or must not be tried again
     over = False
@@ -75,7 +75,7 @@ class ServedRequest:
 
 
 def beginning(inner: Inner, proxies: bool) -> Callable[[object, Trying], ServedRequest]:
-    """Return the maker of `ServedRequest`s; from now on decorated functions check for one."""
+    """Return a maker of `ServedRequest`s; from now on, decorated functions check for a request."""
     if inner not in get_args(Inner):
         raise Misuse(f'inner={inner!r}: give "nested", "once" or "last".')
     REGISTER.swap()
@@ -83,7 +83,7 @@ def beginning(inner: Inner, proxies: bool) -> Callable[[object, Trying], ServedR
 
 
 def hear_answer(status: int, headers: Any) -> None:
-    """Take an answer that the code in a served request got; it may forbid another try."""
+    """Take an answer that code in a served request got: its headers may forbid another try."""
     request = served()
     if request is not None and status >= 400:
         request.hear_headers(headers)

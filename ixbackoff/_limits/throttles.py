@@ -25,12 +25,12 @@ class Throttle(Gate):
     """At most `over` tries for each answer of the service; others fail with `Crowded` at once.
 
     Of the tries of the last `ttl` seconds it counts those that ended, refused ones included, and
-    those that the service answered. It refuses a share of
-    `(ended - over * answered) / (ended + 1)`, as in "Handling Overload" of Google's SRE book.
-    Refusals are spread evenly, without random numbers. If the service answers after `ttl` seconds
-    without an answer, an outage is over, and refusals end. A failure that is not transient, such as
-    a 404, is an answer, and so is what `until` or `.expect` rejects. A try counts when it ends:
-    answers under way cause no refusals. A try that hangs or is cancelled does not count: limit it.
+    those that the service answered. It refuses the share `(ended - over * answered) / (ended + 1)`
+    of the tries, as in "Handling Overload" of Google's SRE book. Refusals are spread evenly,
+    without random numbers. The first answer after `ttl` seconds without one means that an outage
+    is over, and refusals end. A failure that is not transient, such as a 404, is an
+    answer, and so is what `until` or `.expect` rejects. A try counts when it ends, so tries under
+    way cause no refusals. One that hangs or is cancelled does not count: give each a time limit.
 
     Use one throttle for each service, for all programs, threads and tasks that ask it.
 
@@ -67,7 +67,7 @@ class Throttle(Gate):
         self._slices = [(0, 0)]  # the tries that ended or were refused, and those answered
         self._ended = self._answered = 0  # the sums of all slices
         self._since = -inf  # the beginning of the last slice
-        self._owed = 0.0  # refusals, up to 1
+        self._owed = 0.0  # the sum of the shares, less 1 for each refusal
         self._lock = RLock()
 
     def _forget(self, now: float) -> None:
@@ -87,7 +87,7 @@ class Throttle(Gate):
 
     @property
     def share(self) -> float:
-        """The share of the tries that it refuses, as of its last use."""
+        """The share of the tries that the throttle refuses, as of its last use."""
         unanswered = self._ended - self._over * self._answered
         return min(max(0.0, unanswered / (self._ended + 1)), self._most)
 

@@ -20,7 +20,7 @@ class Step:
     start: Position = None  # the rung that the step needs; `None` if it fits more than one
     may_wait: bool | None = False  # whether it can issue a `Delay`; `None`: known at run time
     unknown = False  # true if the rungs of its start and end are known only at run time
-    defaults: Defaults = USUAL  # of the second program, in a step for `>>` or `|`
+    defaults: Defaults = USUAL  # of the program that a step for `>>` or `|` joins
 
     def below(self, rung: Position) -> Position:
         """Return the rung after this step, or raise `Misuse` if it is impossible on `rung`."""
@@ -34,7 +34,7 @@ class Step:
         return tuple(getattr(self, name) for name in ("effect", "function") if hasattr(self, name))
 
     def bound(self, rung: int) -> int:
-        """Return an upper bound of the rung after this step, given one of the rung before it."""
+        """Return an upper bound of the rung after this step, given such a bound before it."""
         below = self.below(rung)
         return rung if below is None else below
 

@@ -67,7 +67,7 @@ class Plan(NamedTuple):
 
     Attributes:
         rungs: the rungs from the start of the program down to its end. A ladder without end shows
-            those of the deepest ladder; the last wait is repeated until the program succeeds.
+            the rungs of the deepest finite ladder, and repeats the last wait until success.
         tries: the number of commands and attempts tried at most; `None` if it is unknown before
             the run, inf if the program retries until it succeeds.
         wait_count: the number of waits at most.
@@ -178,7 +178,7 @@ class Worst(NamedTuple):
     longest: float = 0.0  # the seconds of waits and tries; a try without a limit counts 0
     open: bool = False  # true if a try has no limit
     commands: Commands = NONE
-    # unknown: pairs of rungs, between which the program of a `bind` led down
+    # unknown: the rungs where each unknown program of a `bind` started and ended, as a pair
     unknown: frozenset[tuple[int, int]] = frozenset()
 
     def tried(self, cost: Cost) -> Worst:
@@ -234,9 +234,9 @@ class _Planner:
         self.schedule = schedule
         self.each = each  # seconds of a try at most; inf if they are not limited
         gates = checked_gates("through", program._defaults.through or ())
-        self.before = sum(gate.longest for gate in gates)  # seconds in line, of each try
+        self.before = sum(gate.longest for gate in gates)  # of each try, the seconds in line
         self.line = 0.0
-        self.longest: list[float] = []  # by k: the seconds of a wait, never less than before
+        self.longest: list[float] = []  # the seconds of the k-th wait, never less than before
         self.well: Ways = {(self.top, True): Worst()}
         self.failed: Ways = {}
         self.ended: Ways = {}  # the ways of runs that a misuse ends

@@ -37,10 +37,10 @@ def name_of_part(part: Any) -> str:
 
 
 def function_name(function: Any) -> str:
-    """Return the name of a function as written in its source; for other objects, of the class."""
+    """Return the name of a function, as in its source, or of the class of any other object."""
     while isinstance(function, partial):  # its repr would show its arguments
         function = function.func
     name = getattr(function, "__qualname__", None)
-    if not isinstance(name, str):  # of an object without a name, or of a mock
+    if not isinstance(name, str):  # an object without a name, or a mock
         name = function.__class__.__qualname__
     return name.rpartition("<locals>.")[2]

@@ -59,7 +59,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
     try:
         command = next(stream)
         while True:
-            if command is CLOCK:  # not in `log`; read once in a replay: limits count from there
+            if command is CLOCK:  # not in `log`; read once for all replayed commands
                 answer = failure = None
                 try:
                     if now is None or position >= len(log):
@@ -70,9 +70,9 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                     failure = error
                 position -= 1
             elif isinstance(command, Passage | Refused) or issued_in_line(command):
-                answer = failure = None  # of a gate; not in `log` either: a replayed try passes it
+                answer = failure = None  # of a gate, which a replayed try passes; not in `log`
                 try:
-                    if issued_in_line(command) or ons is not None:  # `ons`: a durable run answers
+                    if issued_in_line(command) or ons is not None:  # a durable run answers these
                         answer = None if position < len(log) else (yield command)
                     elif isinstance(command, Refused):
                         failure = command.refusal
@@ -93,7 +93,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                         f"issued {before!r}; ask for time, chance and outside state by commands, "
                         "or use retry."
                     )
-                    log = []  # the commands of its cleanup are issued
+                    log = []  # from now on: issue the commands of the cleanup
             else:
                 answer = failure = None
                 try:
@@ -120,9 +120,9 @@ def _failed_at(
 ) -> int:
     """Return the index in `log` of the command whose failure or lateness caused `error`.
 
-    Without one, the attempt has rejected an answer: return the index of the last entry that has a
-    failure, or an answer other than `None`; else 0. For `CircuitOpen`, and for what a gate raised,
-    return the end of `log`.
+    If there is none, the attempt has rejected an answer: return the index of the last entry with a
+    failure or with an answer other than `None`, or 0 without such an entry. For `CircuitOpen`, and
+    for an exception of a gate, return the end of `log`.
     """
     cause: BaseException | None = error
     seen: set[int] = set()
@@ -144,7 +144,7 @@ def _same(before: Any, command: Any) -> bool:
     if before.__class__ is not command.__class__:
         return False
     if isinstance(before, Calling):
-        # A function that is written inside the attempt is a new object in each run, of equal parts.
+        # A function written inside the attempt is a new object in each replay, but has equal parts.
         given = before.arguments, before.keywords
         same = _made_of(before.function) == _made_of(command.function)
         return same and given == (command.arguments, command.keywords)

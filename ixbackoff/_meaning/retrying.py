@@ -50,9 +50,9 @@ def descents(
     """Return a function that begins a retry, and returns the function that computes its waits.
 
     While a rung is left and the failure is chosen, there is a wait. It is never shorter than the
-    wait before, or than the service asked for. An endless ladder has the waits of the deepest one,
-    then the last of these again and again. While `ONE_TRY` is not empty, the first failure ends
-    the retry; a wait after a success still takes place.
+    wait before, or than the service asked for. An endless ladder has the waits of the deepest
+    finite one, and then repeats the last of them. While `ONE_TRY` is not empty, the first failure
+    ends the retry; a wait after a success still takes place.
 
     Args:
         rungs: the number of waits left, or `ENDLESS`.
@@ -104,7 +104,7 @@ def descents(
                 asked = asked_for(failure)
             elif chosen is is_transient or isinstance(failure, kinds):
                 plain = kind  # all failures of this class are chosen, and carry no Retry-After
-                known = forgotten  # last: other threads read it
+                known = forgotten  # assigned last: other threads read both
             if yes.__class__ is NotBefore and yes > seconds:
                 seconds = float(yes)
             if asked <= seconds:

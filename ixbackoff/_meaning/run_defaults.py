@@ -45,7 +45,7 @@ class Defaults(Value):
         self.through = through
 
     def replace(self, *given: Any) -> Defaults:
-        """Return a copy with `given` values, in the order of the fields; `None` keeps the old."""
+        """Return a copy with `given` values, in field order; `None` keeps the old value."""
         if given.count(None) == len(given):
             return self
         both = zip_longest(Defaults.__slots__, given)

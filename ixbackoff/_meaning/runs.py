@@ -80,7 +80,7 @@ class ProgramRun(Run):
     unchosen_note = ""
     expired: Expired | None = None  # the timeout that ended the run
     retries = 0  # the number of waits after a failure
-    retrying = False  # whether it is in a retry step, which repeats the current effect
+    retrying = False  # whether the run is in a retry step, which repeats the current effect
     longest: float | timedelta | None = None  # as in `Defaults`; `None`: that of the program
     mark: Mark | None = None  # the mark of the run in its context; it also holds `retries`
     logger: Logger | None = None  # for waits that really take time
@@ -88,7 +88,7 @@ class ProgramRun(Run):
     ons: list[Predicate] | None = None
     # kept: the answers that the next try of the current retry step reuses, for a journal
     kept: Sequence[object] | None = None
-    # retries_begin: called when a retry step begins, for a journal with a checkpoint in that step
+    # retries_begin: called when a retry step begins; a journal may go on at a checkpoint in it
     retries_begin: Callable[[], None] | None = None
     _inside: InAttempt | None = None
 
@@ -189,7 +189,7 @@ class ProgramRun(Run):
     ) -> Delay | None:
         """Begin the k-th wait, on `rung`, after `failure`; return `None` if no wait is left.
 
-        It raises the failure itself if the task was cancelled, or a deadline around leaves no time.
+        Raise `failure` itself if the task was cancelled, or if a deadline around leaves no time.
         """
         try:
             if REJECTED and (mark := RUNNING.get())[0] is not None:

@@ -1,6 +1,6 @@
 """The meaning of a program: one flat stream of commands.
 
-`chained` walks the steps of a program. Two tables hold the meanings of all kinds but `MapStep`:
+`chained` walks the steps of a program. Two tables have all meanings but that of `MapStep`:
 `WELL` while the program has a value, `FAILED` while it has a failure. `in_attempt` is for attempts.
 """
 
@@ -122,7 +122,7 @@ def unrolled(
     *,
     observed: bool = False,
 ) -> Stream:
-    """Return the stream of a program inside all its limits: the one place that orders them.
+    """Return the stream of a program inside its limits; only this function orders the limits.
 
     From the inside to the outside:
 
@@ -135,7 +135,7 @@ def unrolled(
     Args:
         program: the program, or an attempt.
         how: the schedule and the limits.
-        handlers: answer commands in place, unless the run is observed or a time limit applies.
+        handlers: the handlers that answer in place; unused in observed runs and in time limits.
         run: the state of the run, if its caller needs it.
         observed: whether to call the current observers. A durable run has its journal between the
             stop and the observers, so it adds them itself.
@@ -214,7 +214,7 @@ def chained(chain: Chain, run: ProgramRun) -> Task:
 
 def attempted(attempt: Chain, inside: InAttempt) -> Task:
     only: Any = attempt._last if attempt._before is None else None
-    if only.__class__ is StartStep and only.fresh:  # as `start`, in place
+    if only.__class__ is StartStep and only.fresh:  # `start`, inlined
         generator: Task = only.function(*only.arguments, **only.keywords)
         return generator
     if only.__class__ is FirstStep:
@@ -259,7 +259,7 @@ def in_attempt(attempt: Chain, inside: InAttempt) -> Task:
                     else:
                         asked = (start if kind is StartStep else rejected)(step, inside, value)
                     if not issubclass(type(asked), Command):
-                        if step is last and isinstance(asked, Chain):  # as `performed`, in place
+                        if step is last and isinstance(asked, Chain):  # `performed`, inlined
                             attempt, failure = asked, None
                             break
                         if type(asked) is not Enter:
@@ -305,7 +305,7 @@ def in_turn(step: FirstStep, inside: InAttempt) -> Task:
             asked = effects[index]
             turn += 1
             if ons is not None:
-                ons[around:] = [step.chosen] * (turn < end)  # none chooses the last failure
+                ons[around:] = [step.chosen] * (turn < end)  # not for the last effect's failure
             try:
                 if not isinstance(asked, Command):
                     asked = performed(asked, inside)
@@ -338,7 +338,7 @@ def bind(step: BindStep, run: ProgramRun, value: Any) -> Asked:
 
 def or_bind(step: OrBindStep, run: ProgramRun, failure: Exception) -> Asked:
     """Continue with the program that the function makes of the failure, if it is chosen."""
-    before = run.descend(step)  # first: the predicate may raise an exception
+    before = run.descend(step)  # before `chooses`, which may raise an exception
     return entered_by(step, run, failure, *before) if chooses(step.chosen, failure) else None
 
 
@@ -350,7 +350,7 @@ def wait(step: WaitStep, run: ProgramRun, value: Any) -> Asked:
 
 def backoff(step: BackoffStep, run: ProgramRun, failure: Exception) -> Asked:
     """Wait if the failure is chosen, and keep the failure; descend one rung in any case."""
-    rung, _ = run.descend(step)  # first: the predicate may raise an exception
+    rung, _ = run.descend(step)  # before `chooses`, which may raise an exception
     if chosen := chooses(step.chosen, failure):
         return Enter(waited(rung, run, failure, None, chosen))
     run.leave_unchosen(failure, step.chosen)
@@ -499,7 +499,7 @@ def retried(
             try:
                 return (yield performed(effect_on(number), run))
             except Exception as error:
-                # `recoverable`, in place: it runs after each failed try.
+                # `recoverable`, inlined, because this runs after each failed try.
                 if error is run.not_waited or run.expired is not None or isinstance(error, Misuse):
                     raise
                 if run.rung and not (yes := chooses(chosen, error)):
@@ -535,7 +535,7 @@ def resumed(step: ResumeStep, run: ProgramRun) -> Task:
     once = chain(Chain, None, DoStep(step.effect))
 
     def again(_: int) -> Chain:
-        ons = [] if run.ons is None else run.ons  # not `None`, so gates know of the replay
+        ons = [] if run.ons is None else run.ons  # a list tells gates of the replay
         return chain(Chain, None, StartStep(replay, (part(once, ons), log, run.ons), {}))
 
     try:
@@ -664,7 +664,7 @@ def through(effect: Any, gate: Gate, inside: InAttempt) -> Task:
     finally:
         inside.passed = around
         if line is not None:
-            line._run = None  # no attempt can issue it again
+            line._run = None  # so that no attempt can issue it again
         if ended and began is not None:
             gate.hear(outcome, now, began)
         elif turn is not None:
@@ -684,15 +684,15 @@ def reserved(effect: Any, reserve: Reserve, inside: InAttempt) -> Task:
                 raise too_late(now + seconds, now, until)
             line = in_line(seconds)
             yield line
-    except (Exception, Expired) as error:  # journals record it instead of the `Reserve`
+    except (Exception, Expired) as error:  # journals record the error instead of the `Reserve`
         if replays and not isinstance(error, Misuse):
             yield Refused(error.limit.exceeded(None) if isinstance(error, Expired) else error)
         raise
     finally:
         if line is not None:
-            line._run = None  # no attempt can issue it again
+            line._run = None  # so that no attempt can issue it again
     return (yield performed(effect, inside))
 
 
 PASSING: Mapping[type, Any] = {CircuitBreaker: guarded, Reserve: reserved}
-"""The way through a guard; it is `through` for all other classes."""
+"""The function that leads a try through a guard of this class; for other classes, `through`."""

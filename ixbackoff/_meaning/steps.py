@@ -121,7 +121,7 @@ class OrElseStep(Step):
 
 
 class JoiningStep(Step):
-    """Continue with the program that the function makes, from `start` to `end`, if known.
+    """Continue with the program that the function makes; its rungs are `start` to `end`, if known.
 
     `known` is the program, if it is always the same.
     """
@@ -296,7 +296,7 @@ def checked_effect(effect: Any) -> Any:
             f"The generator {effect.__name__!r} can run only once: decorate its function "
             "with @attempt."
         )
-    # An effect of a user's own has an `__iter__` in Python; those of strings and lists are in C.
+    # A user's own effect has an `__iter__` written in Python; that of strings and lists is in C.
     if isinstance(effect, type) or not hasattr(getattr(effect, "__iter__", None), "__code__"):
         hint = ": to call a function, write call(function, its_argument, ...)"
         if callable(effect):
@@ -306,7 +306,7 @@ def checked_effect(effect: Any) -> Any:
 
 
 def fresh(task: Any, function: Any) -> Any:
-    """Return `task` if it has not started: a stored generator is exhausted at the second try."""
+    """Return `task`; raise `Misuse` if it has started, as a stored one has at the second try."""
     name = getattr(function, "__name__", function)
     kind: type = task.__class__
     if kind is not GeneratorType:
@@ -377,7 +377,7 @@ def rungs_of(hint: Any, function: Any) -> tuple[Position, Position]:
 def _position(rung: Any) -> Position:
     try:
         return position(rung)
-    except TypeError:  # a variable, or `Nat`
+    except TypeError:  # a type variable, or `Nat`
         return None
 
 

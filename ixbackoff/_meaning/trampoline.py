@@ -22,13 +22,13 @@ Task: TypeAlias = Generator[Any, Any, Any]
 NO_ANSWERS = dict[type, Any]().get
 
 CLOSED = 100
-"""The number of commands in vain at which `finally` blocks of a closed attempt count as endless."""
+"""After so many commands in its `finally` blocks, a closed attempt counts as endless."""
 
 # To perform an inner attempt, a generator yields a request, and the trampoline runs the task of the
-# inner one on its own stack: depth costs no recursion. A native `yield from` is faster, but its
-# depth is limited, so only simulated clients (`fleet.stream_clients`) use it: each has `room` for a
-# number of attempts in place. Further ones ask the trampoline, as do those of another `thread`,
-# where another simulation or a run may be active.
+# inner attempt on its own stack: depth costs no recursion. A native `yield from` is faster, but its
+# depth is limited. So only simulated clients (`fleet.stream_clients`) use it, each for as many
+# attempts as it has `room`. Further attempts ask the trampoline, as do attempts in another
+# `thread`, where another simulation or a run may be active.
 IN_PLACE: list[Any] = [None]
 """The simulated client whose task runs now, in this thread or another one."""
 
@@ -43,7 +43,7 @@ class Enter:
 
 
 class Perform:
-    """The request of an attempt to perform an inner one; users who iterate an attempt see it."""
+    """The request of an attempt to perform an inner one; users that iterate an attempt get it."""
 
     __slots__ = ("chain",)
 

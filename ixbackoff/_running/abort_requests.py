@@ -1,4 +1,4 @@
-"""Requests to abort a thread's handlers: another effect failed or was faster, or the run stops."""
+"""Requests to abort a thread's handlers, because another effect failed or won, or the run stops."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ S = TypeVar("S")
 
 
 def shielded() -> AbstractContextManager[object]:
-    """Return a block, for a cleanup, in which the cancellation before it is not raised again.
+    """Return a context manager for a cleanup, in which an earlier cancellation is not raised again.
 
-    Plain asyncio raises it once; trio, and anyio on asyncio, at every await unless shielded.
+    Plain asyncio raises a cancellation once; trio, and anyio on asyncio, raise it at every await.
     """
     asyncio, trio = running()
     library = trio

@@ -59,7 +59,7 @@ def branch(
 def timed(attempt: Chain, within: float, ons: list[Predicate] | None) -> Stream:
     """Issue the commands of an attempt, with a limit if the interpreter has a clock.
 
-    There is no clock if the limit is that of an outer program with another interpreter.
+    There may be no clock if the limit is that of an outer program with another interpreter.
     """
     limit: float | None = within
     try:
@@ -70,10 +70,10 @@ def timed(attempt: Chain, within: float, ons: list[Predicate] | None) -> Stream:
 
 
 class Rules:
-    """The rules of concurrent effects: when each begins, and when the rest have to end.
+    """The rules of concurrent effects: when each begins, and when those that still run must end.
 
     An `all_of` has all answers, or the first failure. A hedge has the first answer; after a failure
-    it waits for its other request or ends (`awaits_other`): retries belong to the ladder.
+    the hedge ends, or waits for its other request (`awaits_other`): only the ladder retries.
     """
 
     def __init__(self, command: Together, make: Callable[..., Any] = branch) -> None:
@@ -136,15 +136,15 @@ class Rules:
 
 
 def awaits_other(failure: BaseException) -> bool:
-    """Return whether a hedge waits for its other request after `failure`, if that one runs.
+    """Return whether a hedge waits, after `failure`, for its other request if that still runs.
 
-    It does not after a `Retry-After`: the ladder and the gates have to hear of that.
+    After a `Retry-After` the hedge does not wait: the ladder and the gates have to hear of that.
     """
     return isinstance(failure, Exception) and is_transient(failure) and not asked_for(failure)
 
 
 class Branch(Notifier):
-    """A concurrent effect in a thread; it delivers events, in a hedge until it is given up."""
+    """A concurrent effect in a thread. It delivers its events until a hedge gives it up."""
 
     def __init__(self, stream: Stream) -> None:
         self.abort, self._failures = Abort(), list[BaseException]()
@@ -167,7 +167,7 @@ class Branch(Notifier):
                 super().notify(event)
 
     def give_up(self, mute: bool) -> None:
-        """Abort the effect; with `mute`, deliver no event after that: it may outlive its run."""
+        """Abort the effect; with `mute`, deliver no more events, because it may outlive its run."""
         failure = Aborted()
         self._failures.append(failure)
         self.abort.request()
@@ -183,8 +183,8 @@ class Branch(Notifier):
 class InThreads:
     """Effects that each have a thread of its own.
 
-    Once `Rules.over` is true, or on Ctrl-C, those that still run are aborted at their next command,
-    or sooner if their handler has registered a callback (`ABORT`). `run` waits for the threads of
+    Once `Rules.over` is true, or on Ctrl-C, running effects are aborted at their next command, or
+    sooner if their handler has registered a callback (`ABORT`). `run` waits for the threads of
     an `all_of`, but not for the loser of a hedge, which holds a token of the hedge until it ends.
     """
 
@@ -225,7 +225,7 @@ class InThreads:
             self.threads.append((thread, over))
             try:
                 thread.start()
-            except RuntimeError:  # there are too many
+            except RuntimeError:  # there are too many threads
                 del self.running[place], self.rules.begun[place]
                 if not place or self.hedge is None:
                     raise

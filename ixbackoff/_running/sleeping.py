@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         """A replacement for all waits of the process, active while it is in `SWITCHES`.
 
         Attributes:
-            skips: whether waits take no time; else they are forbidden, unless another one skips.
+            skips: whether waits take no time; else they are forbidden, unless another switch skips.
         """
 
         skips: bool
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 
 LONGEST_SLEEP = 1e9  # seconds, 31 years: a server's Retry-After may ask for more than `sleep` takes
-TICK = 0.05  # seconds between two checks of the stops of a wait, if nothing can wake it
+TICK = 0.05  # seconds between two checks of the stops, in a sleep that they cannot end
 
 
 SWITCHES = placed("SWITCHES", StateList["Switch"]())
@@ -50,7 +50,7 @@ SWITCHES = placed("SWITCHES", StateList["Switch"]())
 
 
 def skipped(seconds: float) -> bool:
-    """Pass a wait to the switches that skip, or else to all; return whether any is active."""
+    """Pass a wait to the switches that skip, else to all switches; return whether there are any."""
     switches = [*SWITCHES]
     for switch in [each for each in switches if each.skips] or switches:
         switch.take(seconds)
@@ -93,20 +93,20 @@ def awaitable() -> Callable[[float], Awaitable[object]]:
         return sleep
 
     async def pause(seconds: float) -> None:
-        # with 0 still a checkpoint, for other tasks and for cancellation
+        # even a sleep of 0 is a checkpoint, for other tasks and for cancellation
         await sleep(0 if skipped(seconds) else seconds)
 
     return pause
 
 
 def asyncio_sleep() -> Callable[[float], Awaitable[object]]:
-    """Return the function that sleeps in asyncio, while no switch is active."""
+    """Return the function that sleeps in asyncio; call it only while no switch is active."""
     sleep: Callable[[float], Awaitable[object]] = sys.modules["asyncio"].sleep
     return sleep
 
 
 def short_sleep() -> Callable[[float], None]:
-    """Return the function for waits shorter than `BLOCKING`, while no switch is active."""
+    """Return the sleep for waits under `BLOCKING`; call it only while no switch is active."""
     return time.sleep
 
 

@@ -262,7 +262,7 @@ class TestPrograms:
     def test_a_try_is_guarded_once(self) -> None:
         breaker = two_in_ten()
         guarded = do(ASK).guarded(breaker)
-        with pytest.raises(Misuse, match="twice, so it would refuse its own probe: guard it once"):
+        with pytest.raises(Misuse, match="would refuse its own probe: guard the try once"):
             at(N1).retry(guarded).run(world_of(1).interpreter, breaker=breaker)
         with pytest.raises(Misuse, match="twice"):
             at(N1).retry(guarded.guarded(breaker)).run(world_of(1).interpreter)
