@@ -62,7 +62,7 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
         "503@2 takes 2 s",
     )
     programs.add_argument(
-        "--output-format", choices=("text", "json"), help="of --rehearse (default: text)"
+        "--output-format", choices=("text", "json"), help="the format of --rehearse (default: text)"
     )
     shell_command.add_options(parser)
     args, rest = parser.parse_known_args(words)

@@ -65,7 +65,7 @@ def wrong_argument(error: Error, source: Source) -> Explanation | None:
 
 
 def argument_at(error: Error, node: ast.Call, function: Any) -> str:
-    """Return the name of the argument that an error is about, "" if it does not show."""
+    """Return the name of the argument that an error is about; "" if the error does not show it."""
     number = re.match(r"Argument (\d+) to ", error.message)
     at = error.column - 1
     named = [one.arg or "" for one in node.keywords if at in (one.col_offset, one.value.col_offset)]
@@ -123,14 +123,14 @@ def given(node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
 
 
 def public(name: str, source: Source) -> Iterator[Any]:
-    """Yield the public function of a name that the source imports; of a class, its `__init__`."""
+    """Yield the public function that the source imports as `name`; for a class, its `__init__`."""
     for node in source.nodes:
         if not isinstance(node, ast.ImportFrom) or not from_ixbackoff(node.module):
             continue
         for alias in node.names:
             found: Any = None
             if alias.name == "*" or name == (alias.asname or alias.name):
-                with suppress(ImportError, TypeError):  # an extra is missing, or it is N21
+                with suppress(ImportError, TypeError):  # a missing extra, or a name such as N21
                     wanted = name if alias.name == "*" else alias.name
                     found = getattr(import_module(node.module or ""), wanted, None)
             found = vars(found).get("__init__") if isinstance(found, type) else found
