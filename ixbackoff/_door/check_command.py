@@ -23,8 +23,8 @@ def parsed(words: list[str]) -> tuple[str, str, list[str]]:
     parser = Parser(
         prog="ixbackoff check",
         usage="%(prog)s [--checker NAME] [--output-format FORMAT] [ARGUMENT ...] | -",
-        description="Run a type checker, and explain its errors about programs: a sentence, a "
-        "drawing of the ladder, and a correction. Other errors are printed unchanged. All other "
+        description="Run a type checker, and explain its errors about programs with a sentence, "
+        "a drawing of the ladder, and a correction. Other errors are printed unchanged. All other "
         "arguments, and all after --, are passed to the checker. mypy runs the plugins that its "
         "configuration names, even if that is in a folder above: check only code that you trust. "
         "With - the output of a checker is read from standard input: mypy src | ixbackoff check -",

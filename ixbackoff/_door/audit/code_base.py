@@ -18,7 +18,7 @@ class Imported(NamedTuple):
     name: str = ""  # empty for the module itself
 
 
-BINDING = (ast.stmt, ast.withitem, ast.Call, ast.NamedExpr, ast.Lambda)  # what may bind a name
+BINDING = (ast.stmt, ast.withitem, ast.Call, ast.NamedExpr, ast.Lambda)  # they may bind a name
 Binding: TypeAlias = "Scope | Imported | ast.AnnAssign | ast.expr"
 
 
@@ -129,7 +129,7 @@ class Scope:
 
     @cached_property
     def fields(self) -> dict[str, list[tuple[Scope, Binding]]]:
-        """What the methods of a class assign to each attribute of `self`."""
+        """The values that the methods of a class assign to each attribute of `self`."""
         found: dict[str, list[tuple[Scope, Binding]]] = {}
         for method in self.inner.values():
             for name, values in method.names.items():
@@ -217,6 +217,6 @@ class CodeBase:
                 gc.enable()
 
     def find(self, name: str) -> Module | None:
-        """Return a module by its name, or by an ending of it that is unique and names no library."""
+        """Return a module by its name, or by a unique ending of it that names no library."""
         library = name.partition(".")[0] in self.libraries
         return self.modules.get(name) or (None if library else self.ends.get(name))

@@ -25,7 +25,7 @@ ARGUMENTS = ("argument", "overload", "option")
 
 
 class Written:
-    """An argument as the source has it."""
+    """An argument, whose `repr` is its text in the source."""
 
     def __init__(self, node: ast.expr) -> None:
         self.text = ast.unparse(node)
@@ -109,7 +109,7 @@ def sentence(fix: str) -> str:
 
 
 def called(line: int, source: Source) -> Iterator[tuple[Any, ast.Call]]:
-    """Yield the public functions that are called, or decorate, on a line."""
+    """Yield the public functions that a line calls or decorates with, each with the call."""
     for call, name in source.calls[line]:
         if isinstance(call.func, ast.Name):
             yield from ((one, call) for one in public(name, source))
@@ -139,7 +139,7 @@ def public(name: str, source: Source) -> Iterator[Any]:
 
 
 def methods(name: str, root: str) -> Iterator[Any]:
-    """Yield the method of a name, if any; the class that begins the chain is searched first."""
+    """Yield the method `name`, if any; search the class that begins the chain, `root`, first."""
     library = import_module("ixbackoff")
     for kind in sorted(WITH_METHODS, key=lambda kind: kind != root):
         method = getattr(getattr(library, kind), name, None)
