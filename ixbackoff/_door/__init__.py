@@ -1,1 +1,1 @@
-"""The command line: the commands about programs and type checkers, and the table of all."""
+"""The command line: commands about programs and type checkers; the table of all commands."""

@@ -19,18 +19,14 @@ def parser() -> Parser:
         prog="ixbackoff audit",
         description="Show the calls that more than one layer of retries tries again, and what the "
         "layers multiply to. The source is only read: nothing is imported or run.",
-        epilog="Exit status: 1 if there is a certain stack of layers (with --at-most, one above "
-        "that number); 2 if a path or the table does not exist, there is no Python file, or the "
+        epilog="Exit status: 1 if a stack of layers is certain (with --at-most, if one above that "
+        "number is); 2 if a path or the table does not exist, there is no Python file, or the "
         "table cannot be read. `# ixbackoff: one layer` on the line of a layer hides its stacks.",
     )
     made.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a folder or file")
     made.add_argument("--all", action="store_true", help="show uncertain stacks and single layers")
     made.add_argument(
-        "--top",
-        type=int,
-        default=10,
-        metavar="N",
-        help="show at most N stacks as text (default: 10)",
+        "--top", type=int, default=10, metavar="N", help="show up to N stacks as text (default: 10)"
     )
     made.add_argument("--at-most", type=int, metavar="N", help="allow stacks of up to N tries")
     made.add_argument(

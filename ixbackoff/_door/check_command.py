@@ -23,12 +23,12 @@ def parsed(words: list[str]) -> tuple[str, str, list[str]]:
     parser = Parser(
         prog="ixbackoff check",
         usage="%(prog)s [--checker NAME] [--output-format FORMAT] [ARGUMENT ...] | -",
-        description="Run a type checker, and explain its errors about programs: a sentence, a "
-        "drawing of the ladder, and a correction. Other errors are printed unchanged. All other "
+        description="Run a type checker, and explain its errors about programs with a sentence, "
+        "a drawing of the ladder, and a correction. Other errors are printed unchanged. All other "
         "arguments, and all after --, are passed to the checker. mypy runs the plugins that its "
-        "configuration names, also one in a folder above: check only code that you trust. With - "
-        "the output of a checker is read from standard input: mypy src | ixbackoff check -",
-        epilog="Exit status: that of the checker; 1 if it finds no error, but this command does; 2 "
+        "configuration names, even if that is in a folder above: check only code that you trust. "
+        "With - the output of a checker is read from standard input: mypy src | ixbackoff check -",
+        epilog="Exit status: that of the checker; 1 if only this command finds an error; 2 "
         "if the checker is not installed; with -, 1 if there are errors. `ixbackoff explain CODE` "
         "prints the page of a mistake.",
         allow_abbrev=False,
@@ -100,7 +100,7 @@ def explained(
     if files:
         own += nested(walked(files).all(mentions_ixbackoff))
     wrong = any(finding.explanation.severity == "error" for finding in own)
-    if wrong:  # the checker does not know of it, and says that all is well
+    if wrong:  # the checker misses this mistake, and reports success
         pieces = [one for one in pieces if not (isinstance(one, str) and SUCCESS.match(one))]
     pieces += own
     text = "".join(FORMATS[form](pieces)).encode(errors="surrogateescape")

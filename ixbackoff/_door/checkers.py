@@ -88,7 +88,7 @@ def found(name: str) -> str | None:
 
 
 def output(words: list[str]) -> tuple[bytes, int]:
-    """Run a checker, whose standard error is ours; return its output and its exit status."""
+    """Run a checker, which shares our standard error; return its output and its exit status."""
     alone = len(words) == 1
     errors = subprocess.PIPE if alone else None
     done = subprocess.run(  # noqa: S603

@@ -26,8 +26,8 @@ class Found(NamedTuple):
 
 
 PROGRAM_HELP = (
-    "a program, a decorated function, or a function that makes either; its arguments follow --, as "
-    "JSON or text: -- 3 http://localhost/page"
+    "a program, a decorated function, or a function that makes either; arguments of the "
+    "function follow --, as JSON or text: -- 3 http://localhost/page"
 )
 TRUST = (
     "MODULE is imported, which runs its code, and a function that makes a program is called: name "
@@ -98,7 +98,7 @@ def called(text: str, function: Any, given: Sequence[Any] = ()) -> Any:
 
 
 def needed(function: Any, given: int = 0) -> str:
-    """List the required arguments of a function, after those that are given, in words.
+    """List, in words, the required arguments of a function without the first `given` of them.
 
     >>> needed(lambda url, path, limit=5: ...), needed(lambda *urls: ...)
     ('the arguments url and path', '')

@@ -53,10 +53,7 @@ def parsed(words: list[str]) -> Namespace:
         help=f"seconds, a time such as 5m, or one of {', '.join(SERVICES)}; may be repeated",
     )
     parser.add_argument(
-        "--output-format",
-        choices=[*FORMATS],
-        default="text",
-        help="the format (default: %(default)s)",
+        "--output-format", choices=[*FORMATS], default="text", help="the format (default: text)"
     )
     return parser.parse_args(words)
 

@@ -14,7 +14,7 @@ NOT_AUDITED = re.compile(
 
 
 def python_files(words: list[str]) -> Iterator[tuple[Path, Path]]:
-    """Yield Python files with their import roots: a given folder, or that of a given file."""
+    """Yield Python files with their import roots: a given folder, or the folder of a given file."""
     for path in map(Path, words):
         if path.suffix == ".py" and path.is_file():
             yield path, path.parent

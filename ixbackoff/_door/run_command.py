@@ -29,8 +29,8 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
         description="Run a program, or retry a shell command on a ladder, whose waits never get "
         "shorter. Waits are logged to standard error; the value of a program is printed to "
         f"standard output. {named_objects.TRUST}",
-        epilog="Exit status: for a program 0, 1 if it fails, 2 if it cannot be run; for a shell "
-        f"command that of its last try, or {shell_command.LATE} if --within ended that try.",
+        epilog="Exit status of a program: 0, 1 if it fails, 2 if it cannot be run; of a shell "
+        f"command: the status of its last try, or {shell_command.LATE} if --within ended that try.",
     )
     parser.add_argument(
         "what",
@@ -62,7 +62,7 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
         "503@2 takes 2 s",
     )
     programs.add_argument(
-        "--output-format", choices=("text", "json"), help="of --rehearse (default: text)"
+        "--output-format", choices=("text", "json"), help="the format of --rehearse (default: text)"
     )
     shell_command.add_options(parser)
     args, rest = parser.parse_known_args(words)

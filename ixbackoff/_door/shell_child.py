@@ -42,7 +42,7 @@ def performed(words: tuple[str, ...], limit: float | None) -> ChildEnd:
     later. Raises NotStarted.
     """
     for ours in signal.SIGCHLD, signal.SIGALRM:
-        if signal.getsignal(ours) is signal.SIG_IGN:  # which would lose the status or the limit
+        if signal.getsignal(ours) is signal.SIG_IGN:  # it would lose the status or the limit
             signal.signal(ours, signal.SIG_DFL)
     watched = {signal.SIGCHLD, signal.SIGALRM, *numbers(PASSED_ON)}
     watched -= {one for one in watched if signal.getsignal(one) is signal.SIG_IGN}
@@ -99,7 +99,7 @@ def ended(child: int, watched: set[signal.Signals], end: float | None) -> ChildE
 
 
 def polled(child: int) -> int | None:
-    """Return the wait status of the child, or `None`; if job control stopped it, stop as well."""
+    """Return the wait status of an ended child, or `None`; if job control stops it, stop, too."""
     changed, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
     if not changed:
         return None
@@ -115,7 +115,7 @@ def next_signal(watched: set[signal.Signals]) -> tuple[int, bool] | None:
     """Return the next signal, and whether the terminal sent it to the child as well.
 
     On Linux, return `None` after a second without a signal: another thread of this process, which
-    does not block SIGCHLD, may have taken a signal. macOS has no wait with a time limit.
+    does not block SIGCHLD, may have taken that signal. macOS has no wait with a time limit.
     """
     if sys.platform == "darwin":
         number = signal.sigwait(watched)
@@ -138,7 +138,7 @@ def alarm(seconds: float) -> None:
 
 
 def end_by(number: int) -> int:
-    """End this process by the signal that ended the child; return a status if it survives."""
+    """End this process by the signal that ended its child; if it survives, return a status."""
     sys.stdout.flush()
     sys.stderr.flush()
     signal.signal(number, signal.SIG_DFL)

@@ -428,15 +428,15 @@ def test_what_it_writes_is_seen_at_once_and_it_reads_our_input() -> None:
 
 BESIDE_A_THREAD = """
 import os, threading, time
-from ixbackoff._door import child_process
-next_signal = child_process.next_signal
+from ixbackoff._door import shell_child
+next_signal = shell_child.next_signal
 def late(watched):
     os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
     time.sleep(0.2)
     return next_signal(watched)
-child_process.next_signal = late
+shell_child.next_signal = late
 threading.Thread(target=threading.Event().wait, daemon=True).start()
-print(child_process.performed(("sh", "-c", "sleep 0.2; exit 3"), None).status)
+print(shell_child.performed(("sh", "-c", "sleep 0.2; exit 3"), None).status)
 """
 
 

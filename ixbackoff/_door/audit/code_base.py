@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-KEPT, SHARE = 500_000, 16  # bytes of source, or this part of it, after which trees are dropped
+KEPT, SHARE = 500_000, 16  # trees are dropped after so many bytes, or 1/16 of all if that is more
 
 
 class Imported(NamedTuple):
@@ -18,12 +18,12 @@ class Imported(NamedTuple):
     name: str = ""  # empty for the module itself
 
 
-BINDING = (ast.stmt, ast.withitem, ast.Call, ast.NamedExpr, ast.Lambda)  # what may bind a name
+BINDING = (ast.stmt, ast.withitem, ast.Call, ast.NamedExpr, ast.Lambda)  # they may bind a name
 Binding: TypeAlias = "Scope | Imported | ast.AnnAssign | ast.expr"
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """Return the nodes directly below a node, without contexts; `ast.iter_child_nodes` is slow."""
+    """Return the nodes directly below a node, without `ctx`; faster than `ast.iter_child_nodes`."""
     below: list[Any] = [getattr(node, name, None) for name in node._fields if name != "ctx"]
     parts: list[Any] = []
     for one in below:
@@ -32,7 +32,7 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 
 def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Yield nodes and all below them, in order; below a definition, its decorators only."""
+    """Yield nodes and all nodes below them, in order; of those in a definition, only decorators."""
     stack = [*nodes][::-1]
     while stack:
         node = stack.pop()
@@ -44,7 +44,7 @@ def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def name_of(node: ast.AST) -> str:
-    """Return the last part of a name, such as `b` of `a.b`, or of a call of it."""
+    """Return the last part of a name, such as `b` of `a.b` and of `a.b()`."""
     of = node.func if isinstance(node, ast.Call) else node
     return of.attr if isinstance(of, ast.Attribute) else getattr(of, "id", "")
 
@@ -129,7 +129,7 @@ class Scope:
 
     @cached_property
     def fields(self) -> dict[str, list[tuple[Scope, Binding]]]:
-        """What the methods of a class assign to each attribute of `self`."""
+        """The values that the methods of a class assign to each attribute of `self`."""
         found: dict[str, list[tuple[Scope, Binding]]] = {}
         for method in self.inner.values():
             for name, values in method.names.items():
@@ -154,7 +154,7 @@ class Scope:
 
 
 class Module:
-    """A file of the code base; it is parsed again after its tree was dropped."""
+    """A file of the code base. Reading `scope` parses it again if its tree was dropped."""
 
     def __init__(self, path: Path, root: Path) -> None:
         self.path, self.is_package = path, path.stem == "__init__"
@@ -165,7 +165,7 @@ class Module:
         self.name = ".".join(parts[: len(parts) - self.is_package] or [root.resolve().name])
 
     def absolute(self, name: str, level: int) -> str:
-        """Return the absolute name of a module, imported with `level` leading dots."""
+        """Return the absolute name of the module in an import with `level` leading dots."""
         parts = self.name.split(".")
         parts = parts[: len(parts) - level + self.is_package] if level else []
         return ".".join([*parts, *filter(None, [name])])
@@ -193,10 +193,10 @@ class CodeBase:
         self.ends = {name: same[0] for name, same in ends.items() if len(same) == 1}
 
     def each(self, *known: dict[Any, Any]) -> Iterator[Module]:
-        """Yield all modules; after each share of them, drop all trees, and what refers to them.
+        """Yield all modules; after each share, drop all trees, and clear the caches `known`.
 
-        Trees need some 30 times the memory of their source. The garbage collector would visit those
-        that are kept again and again, so it is off meanwhile.
+        Trees need some 30 times the memory of their source. The garbage collector would visit all
+        trees again and again while they grow in number, so it is off meanwhile.
         """
         sizes = [module.path.stat().st_size for module in self.modules.values()]
         size, limit, collects = 0, max(KEPT, sum(sizes) // SHARE), gc.isenabled()
@@ -217,6 +217,6 @@ class CodeBase:
                 gc.enable()
 
     def find(self, name: str) -> Module | None:
-        """Return a module by its name, or by an end that only one has and that names no library."""
+        """Return a module by its name, or by a unique ending of it that names no library."""
         library = name.partition(".")[0] in self.libraries
         return self.modules.get(name) or (None if library else self.ends.get(name))

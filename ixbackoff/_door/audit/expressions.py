@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .code_base import Binding, CodeBase, Imported, Scope, first_name, name_of
 
-MOST, DEEPEST, LONGEST = 6, 40, 50  # values of an expression; nested expressions; items
+MOST, DEEPEST, LONGEST = 6, 40, 50  # at most: values of an expression; nested expressions; items
 MOST_READ = 2_000  # expressions that one evaluation may visit
-COPIES = ("with_options", "replace", "copy", "options")  # methods that return an object like theirs
+COPIES = ("with_options", "replace", "copy", "options")  # methods that return a changed copy
 SAME = ("int", "float", "max", "min", "uniform", "tuple", "list", "partial")  # return an argument
 DEFAULTS = ("Field", "field", "getenv", "get")  # return their default if given, else an argument
 IMPORTS = ("importlib.import_module", "builtins.__import__")
@@ -23,7 +23,7 @@ IMPORTS = ("importlib.import_module", "builtins.__import__")
 
 @dataclass(eq=False)
 class Env:
-    """Values by names or keys, compared by identity: `Reader.env` makes equal ones only once."""
+    """Values by names or keys. Compared by identity: `Reader.env` never makes two equal ones."""
 
     named: dict[Any, Values]
 
@@ -47,7 +47,7 @@ class Items(NamedTuple):
 class External(NamedTuple):
     """A name of another library, such as `openai.OpenAI()`, with the arguments that it was given.
 
-    Positional arguments have the name of the function, such as `retry`, `retry:1` and `retry:2`.
+    Positional arguments are stored under the name of the function: `retry`, `retry:1`, `retry:2`.
     """
 
     path: str
@@ -55,7 +55,7 @@ class External(NamedTuple):
 
 
 class Closure(NamedTuple):
-    """A function, with the values of the parameters around it."""
+    """A function, with the values of the parameters of the functions around it."""
 
     scope: Scope
     env: Env = EMPTY
@@ -71,7 +71,7 @@ class Made(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """A function that a decorator was given, with the stacks below it."""
+    """The function that a decorator receives: the stacks below that function."""
 
     stacks: tuple[Any, ...]
 
@@ -118,17 +118,17 @@ def number(values: Iterable[Value]) -> float | None:
 
 
 class Reader:
-    """Evaluates expressions: without the order of statements, but with the values of arguments."""
+    """Evaluates expressions: ignores the order of statements, but follows values of arguments."""
 
     def __init__(self, code: CodeBase) -> None:
         self.code = code
         self.deciding: set[str] = set()  # the names that conditions of `if` compare or test
         self.reaching: set[str] | None = None
-        """The functions and classes with a layer below them; `None`: arguments are left out."""
+        """The functions and classes with a layer below them; if `None`, arguments are ignored."""
         self.done: dict[object, Values] = {}
         self.envs: dict[object, Env] = {}
         self.busy: dict[object, int] = {}
-        self.incomplete: dict[object, Values] = {}  # cut off by a cycle or a limit: not for `done`
+        self.incomplete: dict[object, Values] = {}  # cut off by a cycle or limit, so not in `done`
         self.cut, self.left = inf, 0
 
     def solved(self, mark: object, read: Callable[[], Iterable[Value]]) -> Values:
@@ -241,7 +241,7 @@ class Reader:
         return tuple(found)
 
     def mounted(self, values: Values, adapters: list[Binding], at: Context) -> Values:
-        """Return sessions with the adapters that they have been given."""
+        """Return sessions, each with the adapters that are mounted on it."""
         if not adapters or self.reaching is None:
             return values
         mount = {"mount": self.bound(adapters, at)}
@@ -307,7 +307,7 @@ class Reader:
         return ()
 
     def initial(self, method: Scope, owner: Made) -> Env:
-        """Return the arguments of an `__init__`: the owner's, or those that a subclass gives it."""
+        """Return the arguments of an `__init__`: the owner's, or those that a subclass passes."""
         for kind in self.ancestors(owner.scope):
             inner = kind.scope.inner.values() if isinstance(kind, Made) else ()
             first = [one for one in inner if one.name == "__init__"]
@@ -369,7 +369,7 @@ class Reader:
         return {str(name): values for name, values in found.items()}
 
     def pairs(self, named: Iterable[tuple[object, ast.expr]], at: Context) -> dict[object, Values]:
-        """Return values by their names; "**" is one of these if not all of them are known."""
+        """Return values by their names; "**" is one of the names if some arguments are unknown."""
         found: dict[object, Values] = {}
         for name, node in named:
             values = self.values(node, at) or (UNKNOWN,)
@@ -380,7 +380,7 @@ class Reader:
         return found
 
     def entered(self, function: Closure, node: ast.Call | None, at: Context) -> Context:
-        """Return the context in a function that is called, with the values of its parameters."""
+        """Return the context inside a called function, with the values of its parameters."""
         scope = function.scope
         names = [one.arg for one, _ in scope.parameters]
         env = {
@@ -464,7 +464,7 @@ class Reader:
                 return True
 
     def entering(self, function: Closure | Made) -> bool:
-        """Return whether a layer may be below a function or class, by itself or its arguments."""
+        """Return whether a layer may be below a function or class, or below its arguments."""
         owner = function.owner if isinstance(function, Closure) else None
         return (
             function.scope.key in (self.reaching or ())
@@ -474,7 +474,7 @@ class Reader:
 
 
 def fits(function: Closure, node: ast.Call, named: Iterable[str]) -> bool:
-    """Return whether a function takes the arguments of a call; `partial` may supply others."""
+    """Return whether a function accepts a call; `partial` may supply arguments that are missing."""
     given = getattr(function.scope.node, "args", None)
     if not isinstance(given, ast.arguments) or (function.owner and not function.owner.instance):
         return True
@@ -487,7 +487,7 @@ def fits(function: Closure, node: ast.Call, named: Iterable[str]) -> bool:
 
 
 def combined(op: ast.operator, left: Values, right: Values) -> Iterator[Value]:
-    """Yield the result of an operator; both sides of `|`, between stops of tenacity or types."""
+    """Yield the result of an operator; of `|` (types or stops of tenacity), yield both sides."""
     one, other = number(left), number(right)
     if isinstance(op, ast.BitOr):
         yield from (*left, *right)

@@ -1,4 +1,4 @@
-"""Layers: places that make what is inside them happen up to `tries` times; and their table."""
+"""Layers, places that run what is inside them up to `tries` times, and the table of known ones."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ TABLE = Path(__file__).with_name("libraries.toml")
 LOCKS = ("uv.lock", "poetry.lock", "requirements*.txt")
 EVERYTHING = ("builtins.Exception", "builtins.BaseException")
 OURS, ONCE = "ixbackoff", 'nested="once"'
-ANY, SAME = "?", "same"  # an unknown exception; the one that was caught
+ANY, SAME = "?", "same"  # an unknown exception; the caught exception
 RUNG = re.compile(r"ixbackoff\.(?:N(\d+)|FOREVER)$")
-Caught: TypeAlias = tuple[str, bool | None]
+Caught: TypeAlias = tuple[str, bool | None]  # an exception; whether it is retried, if known
 
 
 class Layer(NamedTuple):
@@ -29,13 +29,13 @@ class Layer(NamedTuple):
     label: str
     tries: float | None  # `None` if the source does not show it
     catches: tuple[Caught, ...] | None = None
-    """Exceptions in order, and whether each is retried, if known; `None`: a predicate decides."""
+    """Exceptions, in order, each with whether it is retried; `None` if a predicate decides."""
     gives: tuple[str, ...] = (SAME,)
     flags: tuple[str, ...] = ()
     library: str = ""
     off: str = ""
     once: bool = False  # `nested="once"`
-    sure: bool = True  # false for a loop that may be a prompt, or a reader
+    sure: bool = True  # false for a loop that may ask a user, or read, and not retry
 
     @property
     def place(self) -> str:
@@ -43,7 +43,7 @@ class Layer(NamedTuple):
 
 
 def dig(given: Env, path: str) -> Values | None:
-    """Return the values at a path of arguments, such as `stop.stop_after_attempt`, or `None`."""
+    """Return the values at a path such as `stop.stop_after_attempt`; `None` if it is not given."""
     first, _, rest = path.partition(".")
     values = given.named.get(first)
     if values is None or not rest:
@@ -62,13 +62,13 @@ def dig(given: Env, path: str) -> Values | None:
 
 
 class LayerTable:
-    """The rows, for the versions that a code base uses, and the classes of exceptions."""
+    """The rows for the library versions that a code base uses, and the classes of exceptions."""
 
     def __init__(self, more: Path | None, roots: Sequence[Path]) -> None:
         self.rows: list[tuple[re.Pattern[str], dict[str, Any]]] = []
         self.parents: dict[str, str] = {}
         self.passes: dict[str, int] = {}
-        self.classes: dict[str, list[str]] = {}  # of the code base: their names and their bases
+        self.classes: dict[str, list[str]] = {}  # of the code base: each class with its bases
         for file in filter(None, (more, TABLE)):
             read = tomllib.loads(file.read_text(encoding="utf-8"))
             self.parents |= {

@@ -1,4 +1,4 @@
-"""Loops that try again, written by hand: their tries and their exceptions."""
+"""Handwritten loops that try again: their tries and their exceptions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FLIPPED: dict[type, type] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, a
 
 
 def level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield a block's statements, also of `if`, `with` and `try`, not of handlers or `finally`."""
+    """Yield the statements of a block and its `if`, `with`, `try`; not of handlers or `finally`."""
     for one in body:
         yield one
         if isinstance(one, ast.If | ast.With | ast.AsyncWith | ast.Try):
@@ -29,7 +29,7 @@ def level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def exits(body: Iterable[ast.stmt]) -> bool:
-    """Return whether a block leaves its loop, `continue` and caught exceptions aside."""
+    """Return whether a block always leaves its loop, `continue` and caught exceptions aside."""
     return any(
         isinstance(one, ast.Return | ast.Raise | ast.Break)
         or (isinstance(one, ast.If) and exits(one.body) and exits(one.orelse))
@@ -53,14 +53,14 @@ def may_leave(body: Iterable[ast.stmt]) -> bool:
 
 
 def guards(body: Iterable[ast.AST]) -> list[ast.If]:
-    """Return the conditions that leave the loop, or begin another round of it."""
+    """Return each `if` with a branch that leaves the loop or begins another round of it."""
     found = [one for one in body if isinstance(one, ast.If)]
     blocks = [(one, (one.body, one.orelse)) for one in found]
     return [one for one, both in blocks if any(exits(x) or continues(x) for x in both)]
 
 
 def stays(block: list[ast.stmt], rest: list[ast.stmt]) -> bool:
-    """Return whether a block, and the rest behind it, can end with another round of the loop."""
+    """Return whether a block and then `rest` can end with another round of the loop."""
     return continues(block) or (not exits(block) and goes_on(rest))
 
 
@@ -74,9 +74,9 @@ class Loops:
         self.reader, self.table = reader, table
 
     def read(self, node: Loop, at: Context) -> tuple[Layer, list[ast.Try]] | None:
-        """Return a loop that retries as a layer, and its `try` statements that are retried.
+        """Return the layer of a loop that retries, and the `try` statements that it retries.
 
-        If there are none, its whole body is. Return `None` for any other loop.
+        Without such statements it retries its whole body. Return `None` if it does not retry.
         """
         each = isinstance(node, ast.For)
         head = ast.unparse(node.target if isinstance(node, ast.For | ast.AsyncFor) else node.test)
@@ -94,11 +94,11 @@ class Loops:
             return None
         if isinstance(node, ast.For):
             if name_of(node.iter) not in ("range", "count") and not RETRIES.search(head):
-                return None  # one after another
+                return None  # a loop over items
         elif not sleeps and not RETRIES.search(ast.unparse(node)):
-            return None  # a prompt, or a reader
+            return None  # it asks a user, or reads
         if at.scope.decorated("contextmanager", "asynccontextmanager"):
-            return None  # it cannot yield again
+            return None  # a context manager yields once
         number = self.count(node, at) or None
         handlers = [handler for one in tries for handler in one.handlers]
         catches = tuple(pair for one in handlers for pair in self.judged(one, at))
@@ -121,7 +121,7 @@ class Loops:
         return [one for one in found if isinstance(one, Closure)]
 
     def judged(self, handler: ast.ExceptHandler, at: Context) -> list[Caught]:
-        """Return what a handler catches, and whether its loop goes on then, if that is known."""
+        """Return the exceptions that a handler catches, each with whether the loop then goes on."""
         names, about = self.caught(handler, at), {handler.name or ""}
         if not goes_on(handler.body):
             return [(name, False) for name in names]
@@ -157,7 +157,7 @@ class Loops:
         return self.know(self.reader.values(handler.type, at)) or [ANY]
 
     def know(self, values: Values) -> list[str]:
-        """Return the names of classes; tell the table of their bases."""
+        """Return the names of classes, and add their bases to the table."""
         for one in values:
             if isinstance(one, Made):
                 self.table.know(self.reader.ancestors(one.scope))
@@ -166,7 +166,7 @@ class Loops:
         return [*self.table.names(values)]
 
     def given_up(self, node: Loop, at: Context, handlers: list[ast.ExceptHandler]) -> Iterator[str]:
-        """Yield the exceptions of a loop that gives up: those of its handlers, and after it."""
+        """Yield the exceptions that a loop's handlers, its `else` or the code after it raise."""
         last = node.end_lineno or 0
         after = [one for one in at.scope.nodes if getattr(one, "lineno", 0) > last]
         again = [handler for handler in handlers if goes_on(handler.body)]
@@ -175,7 +175,7 @@ class Loops:
                 yield from self.raised(one, at)
 
     def raised(self, node: ast.Raise, at: Context) -> list[str]:
-        """Return the exception of a `raise`; `SAME` for a variable."""
+        """Return the exceptions that a `raise` names; `SAME` if it is bare or names a variable."""
         made = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
         found = self.know(self.reader.values(made, at))
         kinds = [one for one in found if one.rpartition(".")[2][:1].isupper()]
@@ -243,7 +243,7 @@ def stepped(node: ast.AST) -> tuple[str, int, ast.operator] | None:
 
 
 def leaves(one: ast.Try, loop: Loop, tests: set[str]) -> bool | None:
-    """Return whether a loop ends when the body of a `try` succeeds; `None` if only sometimes."""
+    """Return whether a loop ends when a `try` succeeds; `None` if it then ends only sometimes."""
     again = [handler for handler in one.handlers if goes_on(handler.body)]
     inside = [*one.body, *one.orelse]
     plain = [x for x in inside if isinstance(x, ast.Assign) and isinstance(x.value, ast.Constant)]

@@ -12,7 +12,7 @@ from .own_loops import Loop, Loops, named
 
 
 class Reaching:
-    """The call graph: functions that call or pass on another one; arguments are not followed."""
+    """The call graph: which functions call or pass on which; values of arguments are ignored."""
 
     def __init__(self, reader: Reader, loops: Loops) -> None:
         self.reader, self.loops = reader, loops

@@ -17,18 +17,18 @@ from .own_loops import Loop, Loops, exits
 from .reaching import Reaching
 
 PRAGMA = re.compile(r"#\s*ixbackoff: one layer\b")
-DEEPEST, KEPT, MOST = 25, 8, 5_000  # calls in calls; stacks and steps of a function
+DEEPEST, KEPT, MOST = 25, 8, 5_000  # nested calls; stacks and steps of a function
 SPARE, EACH = 600_000, 4  # steps that all functions share, and how many more each function adds
-CALLS = ("", ".call", ".wraps", ".stream", ".run", ".run_async")  # of an object that tries again
+CALLS = ("", ".call", ".wraps", ".stream", ".run", ".run_async")  # methods that start a retry
 Step: TypeAlias = ast.Call | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.If | ast.Return
 
 
 class Stack(NamedTuple):
-    """Layers around a call, the outermost first; only a leaf, if there are none."""
+    """The layers around a call, the outermost first; a call without layers is only a leaf."""
 
     layers: tuple[Layer, ...]
     leaf: str = ""  # a call of another library
-    gives: tuple[str, ...] = (ANY,)  # its exceptions; none if it raises none
+    gives: tuple[str, ...] = (ANY,)  # the exceptions that it raises
     way: tuple[str, ...] = ()
     sure: bool = True
     later: bool = False  # in a coroutine that is returned, and awaited elsewhere
@@ -60,18 +60,18 @@ class Follower:
         self.active: list[Closure] = []
         self.layers: dict[tuple[Path, int], Layer] = {}
         self.known: dict[tuple[Path, int], bool] = {}
-        """Calls of clients that the code base makes, and whether all of their counts are known."""
+        """The calls of clients that the code base makes, and whether the count of each is known."""
         self.inner: dict[ast.AST, list[Step]] = {}
         self.left = self.too_large = 0
 
     def all(self, chosen: Callable[[Path], bool] = bool) -> list[Stack]:
         """Return stacks of two layers or more, the sure ones first, then the largest.
 
-        A stack that is part of another is left out, unless only the smaller one is sure.
+        A stack that is part of another is left out, unless it is sure and the larger one is not.
         """
         found: dict[object, Stack] = {}
         before, spare = sys.getrecursionlimit(), SPARE
-        sys.setrecursionlimit(20_000)  # calls in calls, in expressions in expressions
+        sys.setrecursionlimit(20_000)  # for nested calls, each with nested expressions
         self.reaching = Reaching(self.reader, self.loops)
         self.reader.reaching = self.reaching.found
         for module in self.code.each(self.reader.done, self.reader.envs, self.done, self.inner):
@@ -136,7 +136,7 @@ class Follower:
         return stacks
 
     def library(self, one: External, at: Context, line: int, name: str) -> Layer | None:
-        """Return the layer of an object that tries again what it is given."""
+        """Return the layer of an object that retries its argument; `None` for any other object."""
         row = self.table.find(one.path.removesuffix("()"), wraps=True)
         if row is None:
             return None
@@ -144,7 +144,7 @@ class Follower:
         return self.table.layer(row, one.given, at.scope.module.path, line)._replace(name=name)
 
     def again(self, layer: Layer, stacks: Iterable[Stack]) -> tuple[Stack, ...]:
-        """Put a layer around stacks, if it tries again after what they give up with."""
+        """Put a layer around the stacks whose exceptions it retries; return others unchanged."""
         if layer.tries == 1:
             return tuple(stacks)
         self.layers[layer.file, layer.line] = layer
@@ -158,13 +158,13 @@ class Follower:
         found: list[Stack] = []
         for stack in stacks:
             nested = layer.library == OURS and any(one.once for one in (layer, *stack.layers[:1]))
-            bare = tuple(one for one in stack.layers if one.off != ONCE)  # a program stays
+            bare = tuple(one for one in stack.layers if one.off != ONCE)  # programs stay
             one = stack._replace(layers=bare) if nested else stack
             verdicts = {name: self.table.retried(layer.catches, name) for name in one.gives}
-            if layer.catches == ():  # it looks at results
+            if layer.catches == ():  # it retries results only
                 verdicts = dict.fromkeys(one.gives, False) or {ANY: None}
             if layer.library == OURS and one.layers and one.layers[0].library == OURS:
-                verdicts = dict.fromkeys(one.gives, True)  # a run rejects it, whatever it retries
+                verdicts = dict.fromkeys(one.gives, True)  # a nested run is rejected in any case
             caught = [failure for failure, verdict in verdicts.items() if verdict is not False]
             whole = {name for name, again in layer.catches or () if again}
             rest = [
@@ -186,7 +186,7 @@ class Follower:
         return tuple(found)
 
     def steps(self, node: ast.AST) -> list[Step]:
-        """Return the calls, loops and blocks below a node, without those in them."""
+        """Return the outermost calls, loops and blocks below a node."""
         if node not in self.inner:
             found = self.inner[node] = []
             for one in children(node):
@@ -197,7 +197,7 @@ class Follower:
         return self.inner[node]
 
     def below(self, nodes: Iterable[ast.AST], at: Context) -> tuple[Stack, ...]:
-        """Return the stacks below nodes: of those with equal places and exceptions, the best."""
+        """Return the stacks below nodes: the best of those with equal places and exceptions."""
         found: dict[object, Stack] = {}
         for node in nodes:
             steps = [node] if isinstance(node, Step) else self.steps(node)
@@ -258,7 +258,7 @@ class Follower:
         return head + self.again(layer, self.below(hot or body, at)) + self.below(rest, at)
 
     def caught(self, stack: Stack, handlers: list[ast.ExceptHandler], at: Context) -> Stack:
-        """Return a stack as it comes out of a `try`: with the exceptions of its handlers."""
+        """Return a stack of a `try` body with the exceptions that leave the `try`."""
         if stack.later:
             return stack
         gives, sure = list[str](), stack.sure
@@ -289,7 +289,7 @@ class Follower:
                     stacks = self.into(value, self.reader.entered(value, node, at))
                     if not stacks or fits(value, node, self.reader.keywords(node, at)):
                         found += stacks
-                    elif value.scope.decorators:  # one of them may take an argument away
+                    elif value.scope.decorators:  # a decorator may remove an argument
                         found += [one._replace(sure=False) for one in stacks]
                 elif isinstance(value, External) and value is one:
                     found += self.external(value, node, at)
@@ -317,11 +317,11 @@ class Follower:
             return ()
         given = self.reader.keywords(node, at)
         if not row.get("call") and "**" not in one.given.named:
-            given.pop("**", None)  # it is about the request, and not about the client
+            given.pop("**", None)  # arguments of the request, not of the client
         both = self.reader.env({**one.given.named, **given})
         layer = self.table.layer(row, both, file, node.lineno)._replace(name=one.path)
         place = layer.file, layer.line
-        if one.given.named.get("**") != ():  # not only an annotation
+        if one.given.named.get("**") != ():  # the client is not only annotated
             self.known[place] = self.known.get(place, True) and layer.tries is not None
         leaf = Stack((), one.path, layer.gives)
         if layer.tries == 1:
@@ -331,7 +331,7 @@ class Follower:
         return (retried,) if retried.sure else (retried, leaf)
 
     def inside(self, given: Iterable[Value]) -> tuple[Stack, ...]:
-        """Return the stacks of functions that are given to another one, or to a command."""
+        """Return the stacks of functions that are passed to another function or to a command."""
         found: list[Stack] = []
         for one in given:
             if isinstance(one, Ready):
@@ -344,19 +344,19 @@ class Follower:
 
 
 def intended(stack: Stack) -> bool:
-    """Return whether a line of a layer says that it is meant."""
+    """Return whether a comment on the line of a layer says that the stack is intended."""
     lines = {file: file.read_text("utf-8", "replace").splitlines() for file, _ in stack.places}
     return any(PRAGMA.search(lines[file][line - 1]) for file, line in stack.places)
 
 
 def undecorated(stack: Stack) -> Stack:
-    """Return the stack of a function that another backoff retries instead of its own."""
+    """Remove a function's own backoff from its stack, because another backoff replaces it."""
     own = [one.name for one in stack.layers[:1] if one.library == OURS] == [*stack.way[:1]]
     return stack._replace(layers=stack.layers[own:])
 
 
 def walked(files: Iterable[tuple[Path, Path]], table: Path | None = None) -> Follower:
-    """Read a code base: its files, each with its import root."""
+    """Return a follower of the code base in `files`, each a file and its import root."""
     files = [*files]
     rows = LayerTable(table, [*dict.fromkeys(root for _, root in files)])
     return Follower(CodeBase(files, rows.libraries), rows)

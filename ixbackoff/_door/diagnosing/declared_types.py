@@ -83,8 +83,8 @@ def advice(verb: str, here: int | None, there: int | None, name: str) -> str:
         down = ".end()" if not there else ".skip()" * (here - there)
         return f"Go down with {down}, or declare N{here}."
     return (
-        f"Declare N{here}. A step only goes down, so a loop cannot repeat one that waits: "
-        ".retry(...) tries again."
+        f"Declare N{here}. A loop cannot repeat a step that waits, because steps only go down: "
+        "write .retry(...) instead."
     )
 
 

@@ -1,4 +1,4 @@
-"""Errors with their explanations, without repetitions, completed from the source."""
+"""Errors with explanations, completed from the source; repeated errors are left out."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def is_a_consequence(error: Error, source: Source) -> bool:
 
 
 def is_ours(one: Parsed, error: Error, source: Source) -> bool:
-    """Return whether an error is about a function of ixbackoff, and not another of that name."""
+    """Return whether an error is about ixbackoff's function, not another one with its name."""
     if one.kind not in CALL_ERRORS or SURE.search(error.message):
         return True
     if one.owner in (*public_names, *RUNGS) or one.method in RUNGS:

@@ -114,7 +114,7 @@ def of_another_answer(node: Function, source: Source) -> Found:
 
 
 def built_in(node: ast.expr | None) -> set[str]:
-    """Return the built-in types that an annotation allows; empty if it names others."""
+    """Return the built-in types that an annotation allows; empty if it names other types."""
     if isinstance(node, ast.BinOp):
         left, right = built_in(node.left), built_in(node.right)
         return left | right if left and right else set()

@@ -25,7 +25,7 @@ ARGUMENTS = ("argument", "overload", "option")
 
 
 class Written:
-    """An argument as the source has it."""
+    """An argument, whose `repr` is its text in the source."""
 
     def __init__(self, node: ast.expr) -> None:
         self.text = ast.unparse(node)
@@ -65,7 +65,7 @@ def wrong_argument(error: Error, source: Source) -> Explanation | None:
 
 
 def argument_at(error: Error, node: ast.Call, function: Any) -> str:
-    """Return the name of the argument that an error is about, "" if it does not show."""
+    """Return the name of the argument that an error is about; "" if the error does not show it."""
     number = re.match(r"Argument (\d+) to ", error.message)
     at = error.column - 1
     named = [one.arg or "" for one in node.keywords if at in (one.col_offset, one.value.col_offset)]
@@ -109,7 +109,7 @@ def sentence(fix: str) -> str:
 
 
 def called(line: int, source: Source) -> Iterator[tuple[Any, ast.Call]]:
-    """Yield the public functions that are called, or decorate, on a line."""
+    """Yield the public functions that a line calls or decorates with, each with the call."""
     for call, name in source.calls[line]:
         if isinstance(call.func, ast.Name):
             yield from ((one, call) for one in public(name, source))
@@ -123,14 +123,14 @@ def given(node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
 
 
 def public(name: str, source: Source) -> Iterator[Any]:
-    """Yield the public function of a name that the source imports; of a class, its `__init__`."""
+    """Yield the public function that the source imports as `name`; for a class, its `__init__`."""
     for node in source.nodes:
         if not isinstance(node, ast.ImportFrom) or not from_ixbackoff(node.module):
             continue
         for alias in node.names:
             found: Any = None
             if alias.name == "*" or name == (alias.asname or alias.name):
-                with suppress(ImportError, TypeError):  # an extra is missing, or it is N21
+                with suppress(ImportError, TypeError):  # a missing extra, or a name such as N21
                     wanted = name if alias.name == "*" else alias.name
                     found = getattr(import_module(node.module or ""), wanted, None)
             found = vars(found).get("__init__") if isinstance(found, type) else found
@@ -139,7 +139,7 @@ def public(name: str, source: Source) -> Iterator[Any]:
 
 
 def methods(name: str, root: str) -> Iterator[Any]:
-    """Yield the method of a name, if any; the class that begins the chain is searched first."""
+    """Yield the method `name`, if any; search the class that begins the chain, `root`, first."""
     library = import_module("ixbackoff")
     for kind in sorted(WITH_METHODS, key=lambda kind: kind != root):
         method = getattr(getattr(library, kind), name, None)

@@ -77,7 +77,8 @@ def a_program(parsed: Parsed, given: str, from_a_function: bool) -> Explanation:
             "retry-in-an-attempt",
             f"The function of {step} makes a command or an attempt, but this one makes a program, "
             "which waits by itself.",
-            "Continue with a program by .bind(...), or make its command, without the retry.",
+            "Write .bind(...) for a function that makes a program, or make only the command, "
+            "without the retry.",
         )
     span = span_of(given)
     inside = "" if span is None else f", with up to {counted(span.start + 1, 'try', 'tries')}"

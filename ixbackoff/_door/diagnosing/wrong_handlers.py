@@ -81,13 +81,13 @@ def unanswered(row: str, wanted: str) -> Explanation | None:
     if "CallAsync" in names:
         fixes.append("Write .run_async(live_async()), which has a handler of CallAsync.")
     sentence = f"No handler answers {' and '.join(missing)}."
-    if len(missing) > 1 and any("omitted" in one for one in answered):  # ty shows three of a row
+    if len(missing) > 1 and any("omitted" in one for one in answered):  # ty prints only three
         sentence = f"Not all of {' and '.join(missing)} have a handler."
     return Explanation("no-handler", sentence, " ".join(fixes))
 
 
 def joined(parsed: Parsed, wanted: list[str] | None = None) -> Explanation | None:
-    """Explain joined interpreters that lack handlers, or include another value.
+    """Explain a join of interpreters that lack handlers, or a join with another value.
 
     `wanted` are the commands of the program, if the source shows them.
     """

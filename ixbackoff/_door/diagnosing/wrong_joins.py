@@ -98,7 +98,7 @@ def apart(first: Span, starts: int, where: str) -> Explanation | None:
             "goes-up",
             f"{rungs}: the second would start a ladder of its own, with short waits.",
             f"Put both into one attempt and retry that: at(N{max(start, starts)}).retry(do(first)"
-            ".then(lambda _: second)), or do(first).or_else(second) for |; or run the two one "
+            ".then(lambda _: second)), or for | with do(first).or_else(second). Or run one program "
             "after the other.",
             ladder,
         )

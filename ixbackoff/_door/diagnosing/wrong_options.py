@@ -80,7 +80,7 @@ def option(parsed: Parsed) -> Explanation | None:
         return None
     name = option_of(parsed)
     if name in OF_SECONDS and parsed.argument in OF_SECONDS:
-        name = parsed.argument  # their types are the same
+        name = parsed.argument  # all three have the same types
     if name is None or (parsed.argument in OPTIONS and parsed.argument != name):
         return None
     return wrong_option(name, parsed.got)

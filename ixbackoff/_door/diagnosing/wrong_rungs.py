@@ -23,7 +23,7 @@ from .ladder_drawing import Sketch
 
 
 def sentence_of_an_overload(parsed: Parsed) -> Explanation | None:
-    """Explain an overload whose argument, which accepts no value, has a sentence as its name."""
+    """Explain an overload with an argument that accepts no value, and whose name is a sentence."""
     if parsed.kind != "missing":
         return None
     if parsed.argument.startswith("no_wait_is_left"):
@@ -38,7 +38,7 @@ def sentence_of_an_overload(parsed: Parsed) -> Explanation | None:
 
 
 def wrong_self(parsed: Parsed) -> Explanation | None:
-    """Explain a step that its program's type does not allow: ty and pyrefly print both types."""
+    """Explain a step that its program's type forbids, by the types that ty and pyrefly print."""
     if parsed.kind == "argument" and parsed.wanted.startswith("Attempt[Repeatable["):
         return NOT_REPEATABLE
     if parsed.kind != "argument" or not is_program(parsed.got) or not is_program(parsed.wanted):
@@ -63,7 +63,7 @@ NOT_REPEATABLE = Explanation(
 
 
 def uncertain(parsed: Parsed) -> Explanation | None:
-    """Explain a program that may end on one of several rungs, which mypy reports."""
+    """Explain mypy's error about a program that may end on one of several rungs."""
     inner = split(parsed.got).inner
     if parsed.kind != "self" or not is_program(parsed.got) or len(inner) < 2:
         return None
@@ -138,7 +138,7 @@ NO_NUMBER = Explanation(
 
 
 def not_a_rung(parsed: Parsed) -> Explanation | None:
-    variable = re.search(r"@(\w+)", parsed.wanted)  # pyright names it only there
+    variable = re.search(r"@(\w+)", parsed.wanted)  # pyright names the function only there
     name = parsed.method or (variable[1] if variable else "")
     if parsed.kind == "parameter" and name == "backoff":
         return NO_NUMBER

@@ -94,8 +94,8 @@ def head_of(plain: Sequence[str], here: int) -> tuple[re.Match[str] | None, int]
 def unwrapped(plain: Sequence[str], begun: int, message: str) -> tuple[str, int, bool]:
     """Join a message that mypy may have wrapped over several lines.
 
-    Return the message; the number of the line after it, and after the source line if mypy prints
-    that below; and whether it is more than one line, the source line counted.
+    Return the message, the number of the line after it, and whether it has more than one line. If
+    mypy prints a source line below the message, that line counts as a part of it.
     """
     end, text = begun, message
     while not CODE.fullmatch(text) and end < min(begun + LONGEST, len(plain)):

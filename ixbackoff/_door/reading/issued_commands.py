@@ -14,11 +14,14 @@ REPEATED = ("retry", "resume")
 PERFORMS = ("do", "or_else")
 NOTHING = ("skip", "end", "named", "map")
 OF_THE_STEP = {"limit": ["Now"]} | {step: ["Delay"] for step in (*WAITS, *REPEATED)}
-ROW = {"Program": 3, "Attempt": 0, "Do": 0}  # where a type has its commands
+ROW = {"Program": 3, "Attempt": 0, "Do": 0}  # the position of the commands among a type's arguments
 
 
 def issued_when_joined(source: Source, line: int) -> list[str] | None:
-    """List the commands of the only program on a line that is run with `a | b`."""
+    """List the commands of the program that a line runs with joined handlers, as in `a | b`.
+
+    Return `None` if they are unknown, or if the line does not run exactly one such program.
+    """
     found = [
         node.func.value
         for node, name in source.calls[line]

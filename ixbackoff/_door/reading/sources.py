@@ -111,7 +111,7 @@ class Source:
         return [("", node)]
 
     def span_of(self, node: ast.expr) -> Span | None:
-        """Return the rungs where a chain of steps starts and ends, if the source shows it all."""
+        """Return the rungs where a chain of steps starts and ends, if the source shows them."""
         span: Span | None = None
         for step, call in self.steps(node):
             here = after(span, step) if span and step else begun(call)
@@ -168,7 +168,7 @@ class Source:
         }
 
     def before_attribute(self, line: int, attribute: str) -> str:
-        """Return the name before the only call of an attribute of a name on a line, else ""."""
+        """Return `x` if `x.attribute(...)` is the only such call on a line, else ""."""
         found = [
             node.func.value.id
             for node, name in self.calls[line]
@@ -208,7 +208,7 @@ class Source:
         return name or self.begun_at(place)
 
     def begun_at(self, place: Place) -> str:
-        """Return the last name of the longest chain that begins at a place, or after its "@"."""
+        """Return the last name of the longest chain that begins at a place or after its "@"."""
         if self.line(place.line)[place.column - 1 :].startswith("@"):
             place = Place(place.line, place.column + 1)
         found = [
@@ -221,7 +221,10 @@ class Source:
     def only_step(
         self, line: int, names: tuple[str, ...], at_n0: bool
     ) -> tuple[Span, ast.Attribute] | None:
-        """Return the rungs before the only matching step on a line, and the step."""
+        """Return the rungs before the only matching step on a line, and the step.
+
+        A step matches if it is one of `names`, and at N0 if `at_n0`, else above N0.
+        """
         found = [
             (span, node.func)
             for node, name in self.calls[line]
