@@ -12,7 +12,7 @@ __tracebackhide__ = True
 
 
 class SuiteSwitch:
-    """A block in which an object is on a list of switches, for the whole process."""
+    """A switch that is on the list `switches`, for the whole process, during its block."""
 
     switches: list[Any] = SWITCHES
 
@@ -49,8 +49,8 @@ def no_waits() -> NoWaits:
     The clock is real: `within` counts real seconds, and a program at `FOREVER` retries without
     end. A wait that began before the block continues.
 
-    Blocks can overlap: waits take no time until the last of them ends, and each block records the
-    waits in it.
+    Blocks can overlap: waits take no time until the last block ends, and each block records the
+    waits during it.
 
     >>> from ixbackoff import N3, NotReady, backoff
     >>> from ixbackoff.testing import no_waits

@@ -45,7 +45,7 @@ def variables(world: object, functions: Iterable[Any], checks: Iterable[Any]) ->
                 found[f"A variable of {one.__qualname__}"] = one
     shown: dict[str, Any] = {}
     for name, value in found.items():
-        with suppress(Exception):  # it has no visible state
+        with suppress(Exception):  # skip a value without visible state
             shown[name] = frozen(value)
     return shown
 
