@@ -50,11 +50,11 @@ class Process:
         steps = self.program.steps()
         only = steps[0].__class__ if len(steps) == 1 else Step
         ends = not self.recording and self.program._start != ENDLESS
-        # retries: the class of the step of a program that only retries an effect, or `None`
+        # retries: the class of the program's only step if that is a retry, otherwise `None`
         self.retries: type | None = only if issubclass(only, RetryStep) and ends else None
         self.runs = 0  # the number of times that it was started anew
         self.died = False  # whether it has died for good
-        self.late: tuple[Any, ...] = ()  # abandoned by hedges, but perhaps still done
+        self.late: tuple[Any, ...] = ()  # commands abandoned by hedges; they may still be done
         self.performer: Performer | None = None  # replays the journal of a durable process
         self.journal = MemoryJournal(self.name, now)
         self.root = self.started(now)
@@ -116,9 +116,9 @@ class Strand:
         # before: `known` before the newest answer, if that answer is the first failure of the try
         self.before: int | None = None
         self.waited: tuple[float, int] | None = None  # the last wait with its rung
-        self.failed = self.begun = self.over = False  # failed: whether the try has
+        self.failed = self.begun = self.over = False  # failed: whether the current try failed
         self.command: Any = None  # `None` before the beginning and after the end
-        self.pending: tuple[Any, BaseException | None] | None = None  # arrives at `now`
+        self.pending: tuple[Any, BaseException | None] | None = None  # outcome, arrives at `now`
         self.branches: list[Strand] | None = None  # the branches of its current `all_of`, or `None`
         self.ending: Strand | None = None  # the branch that cleans up, once there is a result
         self.left: list[Strand] = []  # the branches to end after `ending`

@@ -32,7 +32,7 @@ class Cells(dict[Any, Any]):
     """A dict in a world, which records the keys that handlers use."""
 
     __class__: Any = property(lambda _: dict)
-    name = ""  # the attribute; empty for a copy made by `type(cells)(...)`
+    name = ""  # the attribute's name; empty for a copy made by `type(cells)(...)`
     touched: set[Touch] = set()  # noqa: RUF012
 
     def __reduce_ex__(self, _: Any) -> Any:
@@ -129,7 +129,7 @@ class Recorder:
         return True
 
     def note(self, user: int, command: int) -> bool:
-        """Note the touches of an event; return false if its cells cannot be told apart."""
+        """Note the touches of a step; return false if its cells cannot be told apart."""
         known = self.touches.get((user, command))
         if known is None or not self.touched <= known:
             held = self.touches.setdefault((user, command), set())
