@@ -43,7 +43,7 @@ class Resource:
 
 
 class Copy(NamedTuple):
-    """A copy of a resource, as the index records it; `etag` was sent with its bytes, if any."""
+    """A copy of a resource in the index; `etag` is the ETag sent with its bytes, or `None`."""
 
     key: str
     etag: str | None
@@ -61,12 +61,12 @@ class IndexEntry(NamedTuple):
     """The entry of a resource in the index."""
 
     copy: Copy | None  # the current copy, if there is one
-    claims: tuple[str, ...]  # the keys of objects that a living or dead squirrel adds or removes
+    claims: tuple[str, ...]  # keys: a squirrel adds or removes their objects, or died doing so
     beginning: str  # the common prefix of all keys that this index claims for the resource
 
 
 class Brought(NamedTuple):
-    """A fetched file; `etag` was sent with its bytes, if any."""
+    """A fetched file; `etag` is the ETag sent with its bytes, or `None`."""
 
     path: str
     etag: str | None
@@ -135,8 +135,8 @@ class Swap(Command[bool]):
     """Make `copy` the current copy in the index, and end the claim to its key.
 
     The former key becomes a doomed claim. The answer says whether `copy` is current now. Nothing
-    changes if it was already, if another key than `expected` is, or if the claim to the key of
-    `copy` is missing or doomed.
+    changes if `copy` was current already, if the current key is not `expected`, or if the claim to
+    the key of `copy` is missing or doomed.
     """
 
     resource: Resource

@@ -52,7 +52,7 @@ class DatabaseError(Exception):
 
 @contextmanager
 def replaced(kind: type[F], make: Callable[[F], Exception]) -> Generator[None]:
-    """Replace errors of a kind by others without a context: its text may contain secrets."""
+    """Replace errors of one kind; drop the original errors, whose texts may contain secrets."""
     try:
         yield
     except kind as error:
@@ -72,7 +72,7 @@ class Database(Protocol):
     def transaction(self, writes: bool, left: float, /) -> AbstractContextManager[Execute]:
         """Yield a function to execute statements in a transaction; `left` bounds waits for locks.
 
-        The transaction is committed after the block. A failure of the database is a DatabaseError.
+        The transaction is committed after the block. Database failures raise DatabaseError.
         """
         ...
 
@@ -80,7 +80,7 @@ class Database(Protocol):
 
 
 def cause_of(error: BaseException | None) -> str:
-    """Return the cause of a failure in words; a driver's own message may contain user names."""
+    """Return the cause of a failure in our words: a driver's message may contain user names."""
     state = state_of(error)
     return next((WORDS[code] for code in WORDS if state.startswith(code)), state)
 

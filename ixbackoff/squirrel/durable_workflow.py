@@ -81,7 +81,7 @@ class Runs:
     """The durable runs of one command line."""
 
     workflow: Keeping
-    places: Places  # their folder contains the folder of each run
+    places: Places  # `places.folder` contains the folder of each run
     base: float  # the seconds of the first wait of new runs
     within: float  # the time limit of new runs, seconds
     files: FetchedFiles
@@ -171,7 +171,7 @@ class Runs:
             try:
                 return started.result()
             except FileGone as gone:
-                self.display.say(f"{arguments.resource}: {gone} It begins anew.")
+                self.display.say(f"{arguments.resource}: {gone} The run begins anew.")
                 self.engine.store.forget(run)
                 return self.engine.start_with_id(run, self.workflow, *arguments).result()
 

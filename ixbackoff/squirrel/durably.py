@@ -69,8 +69,8 @@ def lasting(storage: Storage) -> Storage:
     in_memory = "store" if storage.store.startswith("memory://") else "index"
     if in_memory == "store" or is_in_memory(storage.index):
         raise ValueError(
-            f"--durable has to outlive the process, but the {in_memory} is in memory: give "
-            f"another --{in_memory}."
+            f"--durable needs storage that outlives the process, but the {in_memory} is in memory: "
+            f"give another --{in_memory}."
         )
     return storage
 
@@ -98,7 +98,7 @@ def keep_durably(
 ) -> None:
     """Keep resources by durable runs, print the summary, and forget the runs.
 
-    If the squirrel is killed before the runs are forgotten, the next one prints their lines again.
+    If a squirrel is killed before it forgets the runs, the next squirrel prints their lines again.
     """
     with (
         log_shown(display),

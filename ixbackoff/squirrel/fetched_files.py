@@ -28,7 +28,7 @@ FOLDER = ".squirrel-parts"
 OLD = 7 * 86_400.0  # seconds after which an unused file is removed
 TRIES = 5
 PRIVATE = "~"
-"""A mark in the names of files that only one process uses; a later process removes them."""
+"""A mark in the names of files that only one process uses; later processes remove the files."""
 UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 OURS = re.compile(rf"\.{UUID}({PRIVATE}[0-9a-f]{{32}})?\.part(\.json|\.seal)?")
 """The pattern of the names of files in this folder; no other file is removed."""
@@ -47,8 +47,8 @@ class FetchedFiles:
     """The files of resources, open and locked until their programs have ended.
 
     The lock keeps other processes from writing to a file and from removing it. If a program
-    succeeds, its file is removed. If it fails, the file stays for a later run in the same folder,
-    if that can resume it.
+    succeeds, its file is removed. If it fails, the file stays if a later run in the same folder can
+    resume the download.
     """
 
     def __init__(self, connections: Connections, progress: Progress | None = None) -> None:
@@ -112,7 +112,7 @@ class FetchedFiles:
         return path in paths
 
     def release(self, resource: Resource, folder: str, kept: bool) -> None:
-        """Close the file of a resource whose program has ended; remove it if `kept`, or private."""
+        """Close the file of a resource after its program; remove the file if `kept` or private."""
         self.abandon(resource)
         with self._lock:
             file = self._files.pop((folder, resource.name), None)
@@ -120,7 +120,7 @@ class FetchedFiles:
             if kept or not file.resumable:
                 file.part.origin = None
             else:
-                with suppress(OSError, NotReady):  # then a later run begins anew
+                with suppress(OSError, NotReady):  # if this fails, a later run begins anew
                     file.part.separate()
             file.part.release()
         elif kept:  # an earlier run may have died before it removed its file
@@ -139,7 +139,7 @@ class FetchedFiles:
 
 
 def open_file(folder: str, name: str) -> FetchedFile:
-    """Open the shared file of a resource, or a private one if another process has that open."""
+    """Open the shared file of a resource; if another process uses it, open a private file."""
     resumable = True
     for _ in range(TRIES):
         path = os.path.join(folder, name if resumable else f"{name}{PRIVATE}{uuid4().hex}")
@@ -155,7 +155,7 @@ def open_file(folder: str, name: str) -> FetchedFile:
 
 @contextmanager
 def made(folder: Path) -> Generator[Path]:
-    """Make a folder and its parents if missing; at the end, remove the made ones that are empty."""
+    """Make a folder and its missing parents; after the block, remove the new ones if empty."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)

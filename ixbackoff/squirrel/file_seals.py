@@ -30,7 +30,7 @@ class FileGone(Exception):
 
 def seal(path: str) -> None:
     """Record the state of a fetched file, before the journal records the fetch."""
-    unlink(path + SEAL)  # of an earlier try, or a planted link: `CREATE` refuses a taken name
+    unlink(path + SEAL)  # an old seal, or a planted link: `CREATE` fails if the name is taken
     with open(os.open(path + SEAL, CREATE, 0o600), "w") as file:
         file.write(state_of(path))
 
@@ -38,7 +38,7 @@ def seal(path: str) -> None:
 def check_sealed(path: str) -> None:
     """Raise FileGone if a fetched file is missing or was changed."""
     try:
-        with opened(path + SEAL, READ) as file:  # for writing, too: so a pipe does not block
+        with opened(path + SEAL, READ) as file:  # open for writing, too, so a pipe does not block
             ours = is_sole(os.fstat(file.fileno()))
             same = ours and file.read(LONGEST).decode() == state_of(path)
     except (OSError, ValueError):

@@ -160,8 +160,8 @@ class Index:
     def _beginning(self, name: str, place: str) -> str:
         """Return the common prefix of all keys that this index claims for a resource.
 
-        Other indexes, which may use the same store, have other prefixes; and so has this index for
-        the same store under another name. So an index removes only its own objects.
+        Another index that uses the same store has another prefix, and so has this index if the
+        store gets another name. So an index removes only its own objects.
         """
         digits = sha256(f"{self._mark} {place}".encode()).hexdigest()[:DIGITS]
         return f"{name}/{digits}"

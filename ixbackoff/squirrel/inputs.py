@@ -23,7 +23,7 @@ class BadLine(NamedTuple):
 
 
 def resources_of(args: Namespace) -> Iterator[Resource | BadLine]:
-    """Return the resources of a command line; a file is read line by line as they are taken."""
+    """Return the resources of a command line; a file is read as its resources are taken."""
     arguments = [Resource(url) for url in args.urls]
     return chain(arguments, () if args.input is None else resources_in(args.input))
 

@@ -156,7 +156,7 @@ class OriginBudgets:
 
     def of(self, resource: Resource) -> RetryBudget:
         origin = urlsplit(resource.url).netloc.rpartition("@")[2].lower()
-        with self._lock:  # or two jobs might each make one
+        with self._lock:  # otherwise two jobs might make two budgets of one origin
             return self._of_origin(origin)
 
 

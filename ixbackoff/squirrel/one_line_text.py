@@ -9,7 +9,7 @@ UNTRIED = (f"{NOTE} not tried again: a wait of ", REFUSED)
 
 
 def plain(text: str) -> str:
-    r"""Replace characters that are not printable, and so those that control the terminal.
+    r"""Replace characters that are not printable, such as those that control the terminal.
 
     >>> plain("a\x1b[2J\u202eb")
     'a?[2J?b'
@@ -20,7 +20,7 @@ def plain(text: str) -> str:
 
 
 def described(failure: BaseException | None) -> str:
-    """Describe a failure in one line: by its message, with its class before a message of one word.
+    """Describe a failure in one line: by its message; a message of one word follows its class.
 
     >>> described(ConnectionError("no route to host")), described(KeyError(1))
     ('no route to host', 'KeyError: 1')

@@ -1,9 +1,9 @@
 """The pipeline as a program: the commands that keep a resource, in order.
 
-A try without a hit claims a new key in the index, and uploads the resource to it. One transaction
-swaps the key into the index, unless another squirrel was faster. So an entry of the index has the
-object that belongs to it, even if squirrels die or are late: `tests/squirrel/test_explored.py`
-explores the histories.
+A try that finds no current copy (no hit) claims a new key in the index, and uploads the resource to
+it. Then one transaction makes this key the current one, unless another squirrel was faster. So the
+store has the object of each entry in the index, even if squirrels die or are late:
+`tests/squirrel/test_explored.py` explores the histories.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def keep(resource: Resource, places: Places) -> Do[Row, Kept]:
     store, place, folder = places
     etag = yield from GetETag(resource)
     yield from Log(f"got etag {etag} for resource {resource}")
-    # List first, then look: a listed object that has neither a claim nor an entry afterwards never
-    # gets one.
+    # List first, then look: if the index has no claim and no entry for a listed object by then, it
+    # never will.
     objects = yield from ListObjects(resource, store)
     copy, claims, beginning = yield from Look(resource, place)
     yield from Log(f"got copy {copy}")
@@ -79,9 +79,9 @@ def keep(resource: Resource, places: Places) -> Do[Row, Kept]:
 
 @attempt
 def cleared(strays: list[str], claims: tuple[str, ...], places: Places) -> Do[Clearing, None]:
-    """Remove the objects with the keys `strays`, which have no claim, and those of `claims`.
+    """Remove the objects of `strays`, which have no claim; doom and remove those of `claims`.
 
-    A squirrel that still uses a claimed key retries with a new one.
+    A squirrel that still uses a doomed key retries with a new key.
     """
     for key in strays:
         yield from Remove(key, places.store)

@@ -17,7 +17,7 @@ DRIVER = "postgresql+psycopg"
 DRIVERS = ("postgresql", DRIVER)
 OPTIONS = {"connect_timeout": "10", "tcp_user_timeout": "10000"}
 PATIENCE = 5.0
-"""Seconds that a statement may wait for a lock; it may take twice as long in all."""
+"""Seconds that a statement may wait for a lock; in all, a statement may take twice as long."""
 
 
 class PostgreSQL:
@@ -54,7 +54,7 @@ class PostgreSQL:
             yield execute
 
     def _connects(self, _dialect: Any, _record: Any, _words: Any, options: dict[str, Any]) -> None:
-        """Limit the time for a connection to the remaining seconds of the transaction, or to 2."""
+        """Limit the time to connect to the transaction's remaining seconds, but not below 2."""
         if str(options["connect_timeout"]).isdecimal():
             seconds = min(int(options["connect_timeout"]), ceil(self._left))
             options["connect_timeout"] = max(2, seconds)

@@ -1,4 +1,4 @@
-"""A terminal with a bar for each long download, a line for all downloads, and lines above."""
+"""A terminal with a bar for each long download and a line for all; texts are printed above them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Screen(Progress):
 
     def __init__(self, overall: Callable[[], str], stays: bool) -> None:
         terminal = Console(stderr=True, highlight=False, markup=False, emoji=False)
-        self._terminal = terminal  # `console` needs the base class, which calls `get_renderables`
+        self._terminal = terminal  # `get_renderables` is called before `console` exists
         self._overall = overall
         self._stays = stays
         self._bars: dict[str, TaskID] = {}

@@ -94,7 +94,7 @@ class Display:
                 self._screen.close()
 
     def _show_overall(self) -> None:
-        """Show the line for all resources on a terminal, or print it from time to time."""
+        """On a terminal show the line for all resources; otherwise print it from time to time."""
         every = EVERY if self._screen is None else LONG
         if monotonic() - self._printed >= every and (text := self._overall_text()):
             self._printed = monotonic()

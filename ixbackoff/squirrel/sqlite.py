@@ -69,7 +69,7 @@ class SQLite:
         connection = sqlite3.connect(
             self.place, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )
-        # any text, also that of a damaged database
+        # decode any text, even that of a damaged database
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
             connection.execute(WRITES)

@@ -95,23 +95,23 @@ def add_limits(parser: Parser) -> None:
         "--jobs",
         metavar="N",
         type=whole(1, MOST_JOBS),
-        help="the number of concurrent resources; the same URL is never copied twice at a time "
+        help="the number of resources to keep concurrently; no URL is copied twice at a time "
         f"(default: {JOBS}; with --demo 1)",
     )
     parser.add_argument(
         "--within",
         metavar="SECONDS",
         type=SECONDS,
-        help="the time for each resource, in seconds or as 5m or 1h, with its tries, waits and "
-        f"downloads; a wait that would end later does not begin (default: {WITHIN:g}; with "
+        help="the time for the tries, waits and downloads of a resource, in seconds or as 5m, 1h; "
+        f"a wait that would end later does not begin (default: {WITHIN:g}; with "
         f"--durable {LONGEST:g}, including the time without a running process)",
     )
     parser.add_argument(
         "--base",
         metavar="SECONDS",
         type=SECONDS,
-        help="the first wait, in seconds; the next ones take twice and four times as long, and all "
-        "longer if a server asks for it (default: 1; with --demo 0.1)",
+        help="the first wait, in seconds; the next ones take twice and four times as long, and "
+        "longer if a server asks for that (default: 1; with --demo 0.1)",
     )
 
 

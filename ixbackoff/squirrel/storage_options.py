@@ -86,7 +86,7 @@ def with_open_store(storage: Storage, endpoint: str | None) -> Storage:
     if endpoint:
         raise ValueError("--endpoint needs a store in S3: give --store s3://bucket/prefix.")
     if scheme == "memory":
-        store_of("memory:///key", storage.stores)  # adds the store
+        store_of("memory:///key", storage.stores)  # adds the store to `stores`
     return storage
 
 

@@ -14,7 +14,7 @@ __tracebackhide__ = True
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
 F = TypeVar("F", bound=BaseException)
-# pyright would infer `A` from the failures that stand before the first value: `F` takes those.
+# Without `F`, pyright would infer `A` from the failures before the first value.
 Scripted: TypeAlias = F | A | BaseException
 C = TypeVar("C", bound=Command[Any])
 

@@ -18,7 +18,7 @@ def compared(left: object, right: object) -> list[str] | None:
     """Write two plans, or two traces, side by side, and mark the lines that differ.
 
     A trace is a list or tuple of commands, or of `Performed`. Returns `None` for other objects. The
-    first line is the assertion of the test, in words.
+    first line says in words what the test asserts.
     """
     if isinstance(left, Plan) and isinstance(right, Plan):
         return beside("plans", str(left).splitlines(), str(right).splitlines())

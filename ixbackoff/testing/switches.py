@@ -12,7 +12,7 @@ __tracebackhide__ = True
 
 
 class SuiteSwitch:
-    """A block in which an object is on a list of switches, for the whole process."""
+    """A switch that is on the list `switches`, for the whole process, during its block."""
 
     switches: list[Any] = SWITCHES
 
@@ -47,10 +47,10 @@ def no_waits() -> NoWaits:
     This holds for the waits of `live()` and of `@backoff`, sync and awaited, in all threads and
     event loops. In an event loop other tasks still run at a wait, and cancellation is delivered.
     The clock is real: `within` counts real seconds, and a program at `FOREVER` retries without
-    end. A wait that began before the block continues.
+    end. A wait keeps running if it began before the block.
 
-    Blocks can overlap: waits take no time until the last of them ends, and each block records the
-    waits in it.
+    Blocks can overlap: waits take no time until the last block ends, and each block records the
+    waits during it.
 
     >>> from ixbackoff import N3, NotReady, backoff
     >>> from ixbackoff.testing import no_waits
@@ -83,8 +83,8 @@ def single_try() -> SingleTry:
 
     A retry of a program, of `@backoff` or of `for one_try in ...` ends with its first failure, and
     later steps, such as `.or_else`, are taken as usual. A program that has failed ends at its next
-    `.backoff()`. A `.wait()` still waits. A retry whose first wait began before the block
-    continues.
+    `.backoff()`. A `.wait()` still waits. A retry keeps its tries if its first wait began before
+    the block.
 
     >>> from ixbackoff import N3, NotReady, backoff
     >>> from ixbackoff.testing import single_try

@@ -31,7 +31,7 @@ __tracebackhide__ = True
 
 E = TypeVar("E")
 
-Known: TypeAlias = Delay | Log | Throw | Now | Pick | Reserve  # they need no script
+Known: TypeAlias = Delay | Log | Throw | Now | Pick | Reserve  # these need no script
 
 SHOWN = 20  # lines that a report shows at each end of a long list
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")

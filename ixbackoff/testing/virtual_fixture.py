@@ -15,10 +15,10 @@ E = TypeVar("E")
 
 @final
 class Worlds:
-    """A maker of the worlds of one test; the newest world answers for decorated functions.
+    """A maker of the worlds of one test; the newest answers the commands of decorated functions.
 
-    A `VirtualAsync` answers for coroutine functions only. A world answers in the thread or task
-    that has made it, and in tasks started there, until the end of the block.
+    A `VirtualAsync` answers those of coroutine functions only. A world answers in the thread or
+    task that has made it, and in tasks started there, until the end of the block.
 
     >>> from ixbackoff import N3, Call, NotReady, backoff
     >>> from ixbackoff.testing import answers

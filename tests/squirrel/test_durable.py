@@ -236,7 +236,7 @@ def test_without_its_file_it_begins_anew(change: str, squirrel: Squirrel) -> Non
         ran = squirrel.run("--durable", url)
         assert (ran.status, ran.results, ran.tries) == (0, ["copied"], [1])
         assert f"{url}: The file that was downloaded is gone" in ran.err
-        assert ran.err.endswith("It begins anew.\n")
+        assert ran.err.endswith("The run begins anew.\n")
         assert squirrel.objects == {Resource(url).name: WALNUT}
     assert files_below(squirrel.folder) == sorted([*RUNS, *tidy(url)])
 

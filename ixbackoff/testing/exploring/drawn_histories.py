@@ -21,7 +21,7 @@ def histories(surprises: int = 8, apart: int = 10) -> SearchStrategy[Drawn]:
     >>> from ixbackoff.testing.exploring import Drawn, histories
     >>> @given(histories())
     ... def test_holds(history: Drawn) -> None:
-    ...     assert isinstance(history, Drawn)  # rather model.explore(program, only=history)
+    ...     assert isinstance(history, Drawn)  # or model.explore(program, only=history)
     >>> test_holds()
 
     Args:

@@ -13,12 +13,12 @@ from .states import frozen
 __tracebackhide__ = True
 
 
-# A function that uses one of these may notice, or evade, the recorder of accesses to the world.
+# A function that uses one of these names may notice, or evade, the recorder of world accesses.
 WAYS_ROUND = {"type", "__getattribute__", "__setattr__", "__delattr__", "__getstate__"}
 
 
 def holds_only(handler: Any, world: object) -> bool:
-    """Return whether a handler holds nothing but the world; if not, its state is compared too."""
+    """Return whether a handler holds only the world; otherwise the handler is compared, too."""
     if handler.__class__ is MethodType:
         return handler.__self__ is world
     if handler.__class__ is not FunctionType:
@@ -45,7 +45,7 @@ def variables(world: object, functions: Iterable[Any], checks: Iterable[Any]) ->
                 found[f"A variable of {one.__qualname__}"] = one
     shown: dict[str, Any] = {}
     for name, value in found.items():
-        with suppress(Exception):  # it has no visible state
+        with suppress(Exception):  # skip a value without visible state
             shown[name] = frozen(value)
     return shown
 

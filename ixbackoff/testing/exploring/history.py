@@ -29,7 +29,7 @@ Option: TypeAlias = Surprise | Occurrence
 
 
 class History(tuple[tuple[int, Option], ...]):
-    """The surprises of a run, with the numbers of their steps; its text is for `only=`."""
+    """The surprises of a run, with the numbers of their steps; its text can be given as `only=`."""
 
     __slots__ = ()
 
@@ -66,8 +66,8 @@ class Explored(NamedTuple):
 
     Attributes:
         histories: the number of runs.
-        states: the number of different states that they reached; not counted with `only=`, and
-            repeated ones are counted, too, with `merge=False`.
+        states: the number of different states that the runs reached; 0 with `only=`. With
+            `merge=False` repeated states are counted, too.
         commands: the number of performed commands.
     """
 

@@ -56,7 +56,7 @@ class Machine:
         self.answered = 0  # the number of answered commands, waits included
         self.watches = False  # whether the machine checks that answers do not change afterwards
         self.answers: list[tuple[Any, Any]] = []  # those that may change, with their commands
-        for process in self.processes:  # begin all, or equal worlds would be different states
+        for process in self.processes:  # all now: otherwise equal worlds could be different states
             self.begin(process.root)
 
     def process(self, number: int) -> Process:
@@ -104,7 +104,7 @@ class Machine:
         return self.current.owner
 
     def turn(self) -> bool:
-        """Continue to the next command that is a step; return false if all programs are over."""
+        """Continue to the next step, a command that needs the world; return false at the end."""
         while True:
             strand, owner = self.current, self.owner
             self.on_the_way, owner.late = (*self.on_the_way, *owner.late), ()
@@ -197,7 +197,7 @@ class Machine:
             strand.receive(answer, failure)
 
     def options(self, apart: bool = False) -> tuple[Option, ...]:
-        """Return the surprises before the current command; no turns if `apart`, see `Recorder`."""
+        """Return the possible surprises; no turns of other programs if `apart` (see `Recorder`)."""
         scope, command = self.scope, self.current.command
         kind: type = command.__class__
         unhandled = kind is Pick and Pick not in self.handlers
@@ -364,7 +364,7 @@ class Machine:
 
 
 def within(current: CurrentCommand, handler: Handler) -> Handler:
-    """Return a handler for which `current_command()` is this one, as in a durable run."""
+    """Return a handler for which `current_command()` is `current`, as in a durable run."""
 
     def keyed(command: Any) -> Any:
         token = CURRENT.set(current)

@@ -14,7 +14,7 @@ __tracebackhide__ = True
 class Walk:
     """A run of one history; `history` holds the surprises that are known before the run.
 
-    A walk that begins without them may override `chosen`.
+    A subclass may override `chosen` to choose surprises during the run.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Walk:
             raise
 
     def steps(self, machine: Machine) -> bool:
-        """Take all steps; return false if another history has covered the rest of them."""
+        """Take all steps; return false if another history has covered the remaining steps."""
         scope = self.scope
         if not self.history:
             self.check_always(machine)

@@ -19,7 +19,7 @@ A = TypeVar("A")
 
 
 class RecordedAnswer(NamedTuple):
-    """The outcome of a command, with the `times` that deadlines read since the previous command."""
+    """The outcome of a command; `times` are the clock readings since the previous command."""
 
     command: Command[Any]
     answer: Any
@@ -33,11 +33,11 @@ class MemoryJournal(Journal):
 
     def __init__(self, run: str, began: float) -> None:
         self.run = run
-        self.seed = 0  # one for all runs: idempotency keys also depend on the id of the run
+        self.seed = 0  # the same for all runs: idempotency keys also depend on the id of the run
         self.resumed, self.checkpoint = False, None
         self.began = self.time = began  # in seconds of virtual time
         self.answers: dict[str, RecordedAnswer] = {}
-        self.keys: dict[str, int] = {}  # the hashes of the answers of each strand, by its path
+        self.keys: dict[str, int] = {}  # the hash of all answers of each strand, by its path
         self.entries: dict[str, Entry] = {}
 
     @property

@@ -114,7 +114,7 @@ class Model(Generic[W, E]):
     ) -> Explored:
         """Run programs in all histories with at most `surprises` surprises.
 
-        Histories with fewer surprises are run first, so the first failure has the fewest.
+        Histories with fewer surprises are run first, so the first failure has the fewest surprises.
 
         Args:
             programs: one program, or several concurrent ones, each in its own process.

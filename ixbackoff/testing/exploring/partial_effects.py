@@ -33,7 +33,7 @@ BREAKS: ContextVar[Breaks | None] = ContextVar("ixbackoff_breaks", default=None)
 def may_break() -> None:
     """Mark a point in a handler of a model where the work of the handler may break off.
 
-    A process may die here, or a disk be full. Outside of `explore` it does nothing.
+    A process may die here, or a disk be full. Outside of `explore` the call does nothing.
 
     >>> from ixbackoff.testing.exploring import may_break
     >>> may_break()

@@ -106,7 +106,7 @@ def broken(scope: Scope, history: History, wrong: AssertionError, number: int) -
     story = StoryWalk(scope, history)
     try:
         story.run()
-        reason = f"{reason_of(wrong)} (only once: a world or a program depends on chance)"
+        reason = f"{reason_of(wrong)} (in the first run only: a world or program depends on chance)"
     except AssertionError as same:
         reason = reason_of(same)
     story.add_waits()
@@ -115,7 +115,7 @@ def broken(scope: Scope, history: History, wrong: AssertionError, number: int) -
 
 
 def reason_of(wrong: AssertionError) -> str:
-    """Return the first line of an assertion's message, or else its source."""
+    """Return the first line of an assertion's message; without a message, its line of source."""
     text = str(wrong).strip().partition("\n")[0]
     if text:
         return text

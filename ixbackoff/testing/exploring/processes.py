@@ -50,11 +50,11 @@ class Process:
         steps = self.program.steps()
         only = steps[0].__class__ if len(steps) == 1 else Step
         ends = not self.recording and self.program._start != ENDLESS
-        # retries: the class of the step of a program that only retries an effect, or `None`
+        # retries: the class of the program's only step if that is a retry, otherwise `None`
         self.retries: type | None = only if issubclass(only, RetryStep) and ends else None
         self.runs = 0  # the number of times that it was started anew
         self.died = False  # whether it has died for good
-        self.late: tuple[Any, ...] = ()  # commands that hedges abandoned: may still be done
+        self.late: tuple[Any, ...] = ()  # commands abandoned by hedges; they may still be done
         self.performer: Performer | None = None  # replays the journal of a durable process
         self.journal = MemoryJournal(self.name, now)
         self.root = self.started(now)
@@ -111,17 +111,17 @@ class Strand:
     def __post_init__(self) -> None:
         # key: the hash of all answers so far
         self.key = self.owner.journal.keys.get(self.line.path, 0)
-        # known: the hash of those that the program still knows, if it only retries one effect
+        # known: the hash of the answers that the program still knows, if it only retries one effect
         self.known = 0
         # before: `known` before the newest answer, if that answer is the first failure of the try
         self.before: int | None = None
         self.waited: tuple[float, int] | None = None  # the last wait with its rung
-        self.failed = self.begun = self.over = False  # failed: in the current try
+        self.failed = self.begun = self.over = False  # failed: whether the current try failed
         self.command: Any = None  # `None` before the beginning and after the end
-        self.pending: tuple[Any, BaseException | None] | None = None  # it arrives at `now`
+        self.pending: tuple[Any, BaseException | None] | None = None  # outcome, arrives at `now`
         self.branches: list[Strand] | None = None  # the branches of its current `all_of`, or `None`
         self.ending: Strand | None = None  # the branch that cleans up, once there is a result
-        self.left: list[Strand] = []
+        self.left: list[Strand] = []  # the branches to end after `ending`
         self.result: Result | None = None
         self.value: Any = None
         self.failure: BaseException | None = None
@@ -175,8 +175,8 @@ class Strand:
     def remember(self, outcome: int, failed: bool, resumes: bool) -> None:
         """Note an outcome in `known`; after a wait, forget the try that failed before it.
 
-        The next try of `.retry` knows the wait and the rung; that of `.resume` also knows the
-        answers before the failure. A try of `.resume` with two failures is not forgotten.
+        The next try of `.retry` knows the wait and the rung; the next try of `.resume` also knows
+        the answers before the failure. A try of `.resume` with two failures is not forgotten.
         """
         command, known, waits = self.command, self.known, self.command.__class__ is Delay
         if waits and not failed and (self.before is not None or not resumes):
@@ -193,7 +193,7 @@ class Strand:
             self.receive(answer, failure)
 
     def fork(self, command: Together) -> None:
-        """Begin the branches of an `all_of`, or of a hedge, which has no copy in a durable run."""
+        """Begin the branches of an `all_of`, or of a hedge; in a durable run it has one branch."""
         owner, line = self.owner, self.line
         many = 1 if command.hedge is not None and owner.recording else None
         performer = owner.performer
@@ -210,7 +210,7 @@ class Strand:
         self.join()
 
     def join(self) -> None:
-        """If the branches have a result, end the others, one after another, and continue."""
+        """If the result is certain, end the branches that still run, one by one, and continue."""
         while self.branches is not None:
             if self.result is None:
                 hedged = self.command.hedge is not None

@@ -44,8 +44,8 @@ class Scope:
     merge: bool
 
     def __post_init__(self) -> None:
-        self.timed = False  # whether the time is part of each state: a program has asked for it
-        self.recorder: Recorder | None = None  # of touched cells; `None` to try all orders
+        self.timed = False  # whether a program has asked for the time; then each state contains it
+        self.recorder: Recorder | None = None  # `None` to try all orders of programs
         self.interned: dict[object, tuple[Option, ...]] = {}
         self.changes = tuple(
             Occurrence("change", number, f"meanwhile {name}")

@@ -115,7 +115,7 @@ class SearchWalk(Walk):
     def happen(self, machine: Machine, option: Option | None) -> None:
         """Take a step; note the cells that it touches, under the number of its program.
 
-        Those of a change or a late command are noted under -1.
+        Cells that a change or a late command touches are noted under -1.
         """
         scope, recorder = self.scope, self.scope.recorder
         if recorder is None:
@@ -166,7 +166,7 @@ class Search:
     def begin(self) -> None:
         """Forget the results of an earlier search."""
         self.seen: set[int] = set()  # the hashes of the visited states
-        self.ends: set[int] = set()  # those at the end, from which an additional run has started
+        self.ends: set[int] = set()  # the hashes of end states after which an additional run began
         self.unmerged = self.histories = self.commands = 0
         self.found: dict[str, Broken] = {}
 
@@ -182,7 +182,7 @@ class Search:
         model = (setting.world, setting.interpreter, setting.forgets, *setting.changes.values())
         shared = [*model, *handlers], [setting.always, scope.at_end]
         before = variables(world, *shared)
-        # Whether histories have every change after the last command, too.
+        # Whether every change may also happen after the last command.
         ends = scope.again or not scope.changes
         if setting.state is None and scope.merge and len(scope.programs) > 1 and ends:
             scope.recorder = None if WAYS_ROUND & before.keys() else Recorder()
@@ -190,7 +190,7 @@ class Search:
             with suppress(Again):
                 self.layers()
                 break
-            scope.recorder = scope.recorder if times < 5 else None  # at last try all orders
+            scope.recorder = scope.recorder if times < 5 else None  # in the end try all orders
             self.begin()
         check_unchanged(before, variables(world, *shared))
         found = [*self.found.values()]
@@ -204,7 +204,7 @@ class Search:
         layer: Layer = []
         recorder = self.scope.recorder
         if recorder is not None and not recorder.touches:
-            self.explore(History(), (0, None), deeper=False)  # so that the usual cells are known
+            self.explore(History(), (0, None), deeper=False)  # to learn the usual cells
             if not any(recorder.apart(*command) for command in recorder.touches):
                 self.scope.recorder = None  # it would save no history
             raise Again
@@ -231,7 +231,7 @@ class Search:
         except AssertionError as wrong:
             reason, scope.recorder = reason_of(wrong), None
             if reason not in self.found:
-                made = broken(scope, history, wrong, self.histories)  # it runs without the recorder
+                made = broken(scope, history, wrong, self.histories)  # a rerun without recorder
                 self.found[made.reason] = made
                 if made.reason == reason and self.most == 1:  # otherwise try all orders
                     scope.recorder = recorder

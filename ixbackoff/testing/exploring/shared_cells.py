@@ -22,7 +22,7 @@ Touch = tuple[str, Any, bool]
 WHOLE = object()
 EVERYTHING: Touch = ("", WHOLE, True)
 VISIBLE: Touch = ("", "always", True)
-"""The touch of each command that writes a cell that `always` reads: so all these share a cell."""
+"""The touch of all commands that write a cell that `always` reads: so they share this cell."""
 
 _one: dict[str, Any] = {"one": {}}
 ALONE = getrefcount(_one["one"])  # the number of references to an object that only one object holds
@@ -32,7 +32,7 @@ class Cells(dict[Any, Any]):
     """A dict in a world, which records the keys that handlers use."""
 
     __class__: Any = property(lambda _: dict)
-    name = ""  # it has no name if it is made by `type(it)(...)`
+    name = ""  # the attribute's name; empty for a copy made by `type(cells)(...)`
     touched: set[Touch] = set()  # noqa: RUF012
 
     def __reduce_ex__(self, _: Any) -> Any:
@@ -76,7 +76,7 @@ def recording(given: type, touched: set[Touch]) -> type:
         touched.add(EVERYTHING if name == "__dict__" else (name, WHOLE, False))
         value: Any = kind.__getattribute__(self, name)
         if type(value) is Cells and value.name == name:
-            fetched = ("", name, True)  # until one of its methods is called
+            fetched = ("", name, True)  # discarded when a method of the dict is called
             touched.add(EVERYTHING if fetched in touched else fetched)
         elif may_change(value):
             touched.add((name, WHOLE, True))
@@ -103,7 +103,7 @@ class Recorder:
     def __init__(self) -> None:
         self.touched: set[Touch] = set()  # since it was last cleared
         self.touches: dict[tuple[int, int], set[Touch]] = {}
-        self.users: dict[tuple[str, Any], dict[int, bool]] = {}  # by cell and user: may it write
+        self.users: dict[tuple[str, Any], dict[int, bool]] = {}  # users of a cell: do they write?
         self.shared: set[tuple[str, Any]] = set()
         self.seen: set[Touch] = set()  # the touches of `always`
         self.grown = False  # whether a command that shared no cell may share one now
@@ -129,7 +129,7 @@ class Recorder:
         return True
 
     def note(self, user: int, command: int) -> bool:
-        """Note the touches of an event; return false if its cells cannot be told apart."""
+        """Note the touches of a step; return false if its cells cannot be told apart."""
         known = self.touches.get((user, command))
         if known is None or not self.touched <= known:
             held = self.touches.setdefault((user, command), set())

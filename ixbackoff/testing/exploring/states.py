@@ -1,8 +1,8 @@
 """Hashable stand-ins for worlds and answers, equal only if the originals read the same.
 
-A stand-in has all that a handler can read: every attribute, field or not, and which parts are one
-object. It lacks the order of a set, that of a dict unless an object occurs twice, the parts that a
-class does not pickle, notes of a failure, and the state of classes and modules (`hidden_state`).
+A stand-in has every attribute (not only dataclass fields), and shows which parts are one object. It
+lacks the order of a set, the order of a dict unless an object occurs twice, parts that a class does
+not pickle, notes of a failure, and the state of classes and modules (see `hidden_state`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __tracebackhide__ = True
 
 
 class Places(dict[int, tuple[int, Any]]):
-    """The numbers of frozen objects by their `id`; `repeats` once an object was in two places."""
+    """The numbers of frozen objects, by `id`; `repeats` is true once an object was found twice."""
 
     repeats = False
 
@@ -40,9 +40,9 @@ Freezer = Callable[[Any, Memo], Any]
 def frozen(value: Any, memo: Memo = None) -> Any:
     """Return a hashable stand-in for a value, equal only if a handler would read the same.
 
-    The order of a set does not matter, nor that of a dict unless `memo.repeats`. 1, 1.0 and True
-    differ, and so do the hashes of -1 and -2, unlike in Python. With a `memo`, a mutable part is
-    frozen once, and its number replaces it where it occurs again: a change is one in both places.
+    The order of a set does not matter, nor does that of a dict unless `memo.repeats`. 1, 1.0 and
+    True differ, and so do the hashes of -1 and -2, unlike in Python. With a `memo`, a mutable part
+    that occurs again is replaced by its number, because a change of it shows in both places.
 
     Raises:
         TypeError: `value` has no visible state, such as a lock or an open file.
@@ -52,7 +52,7 @@ def frozen(value: Any, memo: Memo = None) -> Any:
 
 
 def may_change(value: Any) -> bool:
-    """Return whether a value may change: true unless it is an atom or a tuple of such values."""
+    """Return whether a value may change: true unless it is an atom or a tuple of fixed values."""
     kind: type = value.__class__
     fixed = issubclass(kind, tuple) and not kind.__dictoffset__
     return any(map(may_change, value)) if fixed else kind not in ATOMS
@@ -62,9 +62,9 @@ def state_of(value: Any, what: str, memo: Memo = None) -> int:
     """Hash a value; if it cannot be frozen, raise Misuse with a message that begins with `what`."""
     try:
         made = frozen(value, memo)
-        if memo is not None and memo.repeats:  # parts are numbered in the order of dicts: keep it
+        if memo is not None and memo.repeats:
             memo.clear()
-            made = frozen(value, memo)
+            made = frozen(value, memo)  # now with the order of dicts: part numbers depend on it
         return hash(made)
     except RecursionError:
         raise Misuse(f"{what}: it refers to itself.") from None
@@ -107,13 +107,13 @@ def of_member(value: Any, memo: Memo) -> Any:
 
 
 def counted(items: list[Any]) -> frozenset[Any]:
-    """Return a set, in which items that are equal but distinct objects are counted."""
+    """Return the items as a set; if some are equal, return each item with its count."""
     found = frozenset(items)
     return found if len(found) == len(items) else frozenset(Counter(items).items())
 
 
 def of_function(value: FunctionType, memo: Memo) -> Any:
-    """Freeze a function; an inner function by its parts, because each call makes another object."""
+    """Freeze a function; an inner one by its parts, because each outer call makes a new object."""
     held = [cell.cell_contents for cell in value.__closure__ or ()]
     held += [value.__defaults__, value.__kwdefaults__, vars(value)]
     if held == [None, None, {}] and "<locals>" not in value.__qualname__:
@@ -143,7 +143,7 @@ def of_fields(kind: type, content: Freezer | None = None) -> Freezer:
 
 
 def slots_in(kind: type) -> list[str]:
-    """Return the slots of a class; those of a class in C are its members."""
+    """Return the slots of a class; for a class written in C, its member descriptors."""
     held = [pair for base in reversed(kind.__mro__) for pair in vars(base).items()]
     return [name for name, one in held if type(one) is MemberDescriptorType and name[:2] != "__"]
 
@@ -172,7 +172,7 @@ def with_kind(value: Any, _: Memo) -> Any:
 
 
 def once(freezer: Freezer) -> Freezer:
-    """Return a freezer that freezes each object once for a `memo`, which keeps it alive."""
+    """Return a freezer that freezes each object once for a `memo`, which keeps the object alive."""
 
     def of_part(value: Any, memo: Memo) -> Any:
         if memo is not None:

@@ -111,7 +111,7 @@ def late(failure: Exception = ON_ITS_WAY, *, after: float = 0.0) -> Surprise:
 
 
 def slow(seconds: float) -> Surprise:
-    """Make the surprise that a command takes `seconds`; after a time limit, its answer is lost.
+    """Make the surprise that a command is slow; if a time limit ends first, its answer is lost.
 
     >>> from ixbackoff.testing.exploring import slow
     >>> print(slow(30))
@@ -178,7 +178,7 @@ def checked_faults(faults: Faults) -> Faults:
 
 
 def distinct(faults: Sequence[Surprise]) -> tuple[Surprise, ...]:
-    """Return the surprises with distinct words, if need be with the arguments of their failures."""
+    """Return the surprises with distinct words, which name a failure's arguments if needed."""
     for one in faults:
         given: object = one
         if isinstance(given, tuple):

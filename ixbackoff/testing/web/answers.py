@@ -60,7 +60,7 @@ def carried_out(
 ) -> Answer:
     """Carry out a request as `Origin` describes it.
 
-    A missing resource is answered with 404, another method with 405, and an empty range with 416.
+    A missing resource is answered with 404, an unknown method with 405, an empty range with 416.
     If `If-Range` does not match the resource, the range is ignored.
     """
     stored = resources.get(request.path)
@@ -83,7 +83,7 @@ def carried_out(
 
 
 def ranged(request: ReceivedRequest, whole: Answer) -> Answer:
-    """Return the part of an answer for a request with a range, else the whole answer."""
+    """Return the part of an answer that a range asks for; if no range applies, the whole."""
     asked = ONE_RANGE.fullmatch(request.headers.get("range", ""))
     condition = request.headers.get("if-range")
     kind = "ETag" if (condition or "").startswith('"') else "Last-Modified"

@@ -30,9 +30,9 @@ class Host(Protocol):
 class Connection:
     """A connection to a client and its request, for a fault of your own to answer.
 
-    The connection is closed when the fault returns. If no fault answers the request, it stays open
-    for the next one, until the client wants it closed or is silent for 10 seconds, or the origin
-    goes down or ends.
+    The connection is closed when the fault returns. If no fault answers a request, the connection
+    stays open for further requests, until the client wants it closed or is silent for 10 seconds,
+    or until the origin goes down or ends.
 
     >>> from dataclasses import dataclass
     >>> from urllib.request import urlopen
@@ -82,7 +82,7 @@ class Connection:
             self.send(answer.body[:size])
 
     def send_head(self, status: int, headers: Mapping[str, str]) -> None:
-        """Send the status line, `Date`, `Connection: close` if it will be closed, and `headers`."""
+        """Send a status line, `Date`, `headers`, and `Connection: close` if no request follows."""
         end: Mapping[str, str] = {} if self._keep_alive else {"Connection": "close"}
         all_headers = {"Date": formatdate(usegmt=True), **end, **headers}
         lines = [f"HTTP/1.1 {status} {responses.get(status, '')}"]

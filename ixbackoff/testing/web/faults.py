@@ -16,7 +16,7 @@ class Fault(Protocol):
     """A wrong answer to a request, or no answer; `Connection` shows how to write your own fault.
 
     Faults that send the resource, or a part of it, carry out the request first, and so does `Lost`.
-    With the others, a `PUT` stores nothing.
+    With all other faults, a `PUT` stores nothing.
     """
 
     def answer(self, connection: Connection) -> None:
@@ -136,8 +136,8 @@ class Reset(Fault):
 class Lost(Fault):
     """A lost answer: the request is carried out, and the connection reset before the answer.
 
-    A client cannot distinguish this fault from `Reset()`, but its request has been carried out: so
-    a test can show the effect of a second try.
+    A client cannot distinguish this fault from `Reset()`, but the request has been carried out: a
+    test can show what happens if it is carried out again.
 
     >>> from urllib.request import urlopen
     >>> from ixbackoff.testing.web import Origin
@@ -154,7 +154,7 @@ class Lost(Fault):
 
 @dataclass(frozen=True)
 class Truncated(Fault):
-    """A part of the body, after which the connection is closed as after a whole one.
+    """A part of the body, after which the connection is closed as after a whole body.
 
     >>> from urllib.request import urlopen
     >>> from ixbackoff.testing.web import Origin
