@@ -72,7 +72,7 @@ def first_of(
         effects: commands and attempts, at least one.
         start: the index to begin at, instead of a random one.
         on: the failures after which the next effect is tried. If all effects fail, the failure is
-            that of the last one tried.
+            that of the last effect that was tried.
 
     Raises:
         Misuse: an effect is not a command or an attempt.

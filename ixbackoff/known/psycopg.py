@@ -3,8 +3,8 @@
 "PostgreSQL Error Codes", appendix A of its documentation, has the meanings of SQLSTATEs. 08007 and
 40003 leave open whether the transaction was carried out.
 
-libpq, which connects, gives no SQLSTATE, so failures of the connection are judged by their text: a
-server that refused the connection will refuse it again, unless it starts, stops or is full. Only
+Failures of libpq to connect have no SQLSTATE, so they are judged by their text: a server that
+refused the connection will refuse it again, unless the server starts, stops or is full. Only
 English texts are known: a refusal in another language is a permanent failure.
 
 A lost connection rolls back its transaction. But if the answer to a COMMIT is lost, as the
