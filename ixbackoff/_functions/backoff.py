@@ -135,7 +135,7 @@ class Backoff(Generic[I]):
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call `function` with retries; await the result of a coroutine function.
 
-        This backoff replaces that of a function that is decorated already.
+        This backoff replaces the backoff of a decorated function.
 
         >>> from ixbackoff import N3, backoff
         >>> backoff(N3).call(pow, 2, 5)
@@ -150,7 +150,7 @@ class Backoff(Generic[I]):
     def program(
         self, function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs
     ) -> Program[I, Z, A, Call[A] | Delay]:
-        """Make the program of a call; this backoff replaces that of a decorated function, too.
+        """Make the program of a call; this backoff replaces the backoff of a decorated function.
 
         >>> from ixbackoff import N2, backoff, plan
         >>> print(plan(backoff(N2).program(pow, 2, 5)))

@@ -65,9 +65,9 @@ def caller(backoff: Any, function: Any) -> Any:
 # of a plain function, which may return a coroutine by mistake. Their state is in local variables:
 # with an object, a retry takes a fifth longer. What only a retry needs is made at a failure.
 #
-# A call at N0 leaves the mark of the context alone, or it would hide the run around it. Any other
-# call marks the context. It does so again before a retry if the mark has been replaced meanwhile,
-# by a retry of an observer, of a signal handler or of a task with the same context.
+# A call at N0 sets no mark, because its mark would hide the run around it. Any other call marks the
+# context. It does so again before a retry if the mark has been replaced meanwhile, by a retry of
+# an observer, of a signal handler or of a task with the same context.
 
 
 def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:

@@ -50,7 +50,7 @@ def reported(descent: Callable[[], After], awaits: bool, breaker: CircuitBreaker
 
 @contextmanager
 def probing(breaker: CircuitBreaker, clock: Callable[[], float]) -> Generator[None]:
-    """Admit a try and report its outcome; while the breaker is closed, `reported` counts failures."""
+    """Admit a try and report its outcome; while `breaker` is closed, `reported` counts failures."""
     probe, settle = breaker.admit(clock()), breaker.release
     try:
         yield

@@ -1,4 +1,4 @@
-"""Sentences for wrong arguments of public functions, and the words of other libraries."""
+"""Sentences for wrong arguments of public functions, among them names of other libraries."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ else:
 
 
 class Transport(Base):
-    """A transport that retries what `inner` sends, by default the usual transport of its client."""
+    """A transport that retries requests of `inner`, by default the usual transport of a client."""
 
     def __init__(self, backoff: Backoff[Any], inner: Any) -> None:
         self._sending: Resending[Any] = Resending(backoff, failure_of, inner)

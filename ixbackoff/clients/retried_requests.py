@@ -119,7 +119,7 @@ class Resending(Generic[R]):
         return answer
 
     def _raises(self, failure: Exception, name: str, held: list[Held[R]], once: bool) -> bool:
-        """Return true unless `failure` is for the last answer; log why a stream is not sent again."""
+        """Return false if `failure` stands for the last answer; log why a stream is not resent."""
         if once and not isinstance(failure, OURS) and self._chosen(failure):
             failure.add_note(f"{NOTE} not tried again: {SENT_ONCE}")
             said = "%s: not tried again: %s (%s)"

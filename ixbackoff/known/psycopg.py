@@ -3,9 +3,9 @@
 "PostgreSQL Error Codes", appendix A of its documentation, has the meanings of SQLSTATEs. 08007 and
 40003 leave open whether the transaction was carried out.
 
-Failures of libpq to connect have no SQLSTATE, so they are judged by their text: a server that
+libpq gives no SQLSTATE for a failure of the connection, so it is judged by its text: a server that
 refused the connection will refuse it again, unless the server starts, stops or is full. Only
-English texts are known: a refusal in another language is a permanent failure.
+English texts are known, so a refusal in another language is a permanent failure.
 
 A lost connection rolls back its transaction. But if the answer to a COMMIT is lost, as the
 traceback shows, the transaction may have been carried out.
