@@ -298,7 +298,8 @@ class Backoff(Generic[I]):
     def wait_after(self, failure: Exception, k: int) -> float | None:
         """Return the seconds to wait after the k-th failure of a task, from 0; `None` to give up.
 
-        It is for frameworks that do the waiting; it does not know how long they waited before.
+        Frameworks that do the waiting can call it. Because their earlier waits are not known here,
+        a wait can be shorter than the wait before it.
 
         >>> from ixbackoff import N2, Throttled, backoff
         >>> [backoff(N2).wait_after(Throttled(3), k) for k in range(3)]

@@ -240,7 +240,7 @@ def rest(stream: Stream, command: Command[Any]) -> Stream:
 
 
 def has_with(frame: FrameType) -> bool:
-    """Return whether a function has a `with`; if so, a `break` before the `with` may be meant."""
+    """Return whether a function has a `with`; if so, a `break` before the `with` may be right."""
     from dis import get_instructions
 
     names = [one.opname for one in get_instructions(frame.f_code)]

@@ -17,7 +17,7 @@ __tracebackhide__ = True
 
 
 def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:
-    """Run the program of a call; `outer`: the run or request that limits it, or `called`."""
+    """Run the program of a call; `outer`: the run or request that limits it; if none, `called`."""
     try:
         within = hurry(called.backoff)
         return program_of(called, args, kwargs, outer).run(interpreter(), within=within)

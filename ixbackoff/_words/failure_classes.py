@@ -259,7 +259,7 @@ def choices(on: On) -> tuple[tuple[type[Exception], ...], tuple[Predicate, ...]]
 
 
 def checked_predicate(function: P) -> P:
-    """Return `function`; raise Misuse if it returns a coroutine or generator, always true."""
+    """Return `function`; raise Misuse if it returns coroutines or generators, which are true."""
     if code_flags(function) & (CO_COROUTINE | GENERATORS):
         raise Misuse(
             f"{function!r} is not a predicate: it returns a coroutine or a generator, which is "

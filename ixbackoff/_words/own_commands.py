@@ -81,7 +81,7 @@ class Log(Repeatable[None]):
 
 
 class Throw(Repeatable[Never]):
-    """A command that fails with `error`: a trace shows it, and a handler may answer otherwise.
+    """A command that fails with `error`: a trace shows it, and a handler may fail in another way.
 
     >>> Throw(LookupError("no such page"))
     Throw(error=LookupError('no such page'))
@@ -226,11 +226,11 @@ LEAST, MOST = 1e-3, 1e9
 
 
 class Reserve(Command[float]):
-    """A turn at a service of many processes: after a burst, at most `tries` in `per` seconds.
+    """A turn at a service, for many processes: after a burst, at most `tries` in `per` seconds.
 
-    `do(effect).through(Reserve(...))` issues it before each try, which then stands in line for the
-    seconds of the answer, or fails with `Crowded` at once, as with a `Limiter`. The handler decides
-    where the turns are stored: see `turns_in_redis` and others in `ixbackoff.live`.
+    `do(effect).through(Reserve(...))` issues it before each try. The try then stands in line for
+    the seconds that the handler answers, or fails with `Crowded` at once, as with a `Limiter`. The
+    handler decides where turns are stored: see `turns_in_redis` and others in `ixbackoff.live`.
 
     >>> from ixbackoff import N0, Call, at, call, do
     >>> from ixbackoff.testing import Virtual, always
@@ -269,7 +269,7 @@ class Reserve(Command[float]):
 
 
 def issued_in_line(command: Command[Any]) -> bool:
-    """Return whether a try in line at a gate has issued `command`, which no journal records then.
+    """Return whether a try in line at a gate has issued `command`: journals omit such commands.
 
     After a crash the turn of the try may be over, so the try reserves another turn.
     """

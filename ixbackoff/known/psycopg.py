@@ -80,5 +80,5 @@ def is_transient(sqlstate: str) -> bool:
 
 
 def is_lost(sqlstate: str) -> bool:
-    """Return whether the connection was lost, so that a statement may have been carried out."""
+    """Return whether the connection was lost; a statement may then have been carried out."""
     return sqlstate in LOST or sqlstate[:2] == "08"
