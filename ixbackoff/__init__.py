@@ -206,7 +206,7 @@ explain_arguments(globals(), ("Z", "Succ", "Forever", "Interpreter", "AsyncInter
 explain_arguments(globals(), ("at", "attempt", "backoff", "answered_by", "reflect"))
 _shown_as_public(globals()[_name] for _name in __all__ if _name in globals())
 
-if not TYPE_CHECKING:  # or every name would be one of this module to type checkers
+if not TYPE_CHECKING:  # with a `__getattr__`, type checkers accept every name in this module
 
     def __getattr__(name):
         module = next((module for module, names in _LATER.items() if name in names), None)

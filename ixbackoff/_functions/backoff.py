@@ -107,7 +107,7 @@ class Backoff(Generic[I]):
         def one_call(*given: object) -> object:
             return self._program(called(function, *given))
 
-        setattr(retried, PROGRAM, one_call)  # after `wraps`, which may have copied another
+        setattr(retried, PROGRAM, one_call)  # after `wraps`, which may copy this attribute
         return retried
 
     def stream(self, function: Callable[P, T]) -> Callable[P, T]:
@@ -135,7 +135,7 @@ class Backoff(Generic[I]):
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call `function` with retries; await the result of a coroutine function.
 
-        This backoff replaces that of a function that is decorated already.
+        This backoff replaces the backoff of a decorated function.
 
         >>> from ixbackoff import N3, backoff
         >>> backoff(N3).call(pow, 2, 5)
@@ -150,7 +150,7 @@ class Backoff(Generic[I]):
     def program(
         self, function: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs
     ) -> Program[I, Z, A, Call[A] | Delay]:
-        """Make the program of a call; this backoff replaces that of a decorated function, too.
+        """Make the program of a call; this backoff replaces the backoff of a decorated function.
 
         >>> from ixbackoff import N2, backoff, plan
         >>> print(plan(backoff(N2).program(pow, 2, 5)))
@@ -279,7 +279,7 @@ class Backoff(Generic[I]):
         """The name of its rung, such as `"N3"`."""
         return name_of(self._top)
 
-    if not TYPE_CHECKING:  # or a checker would let any attribute be set
+    if not TYPE_CHECKING:  # these would let type checkers accept any attribute
         __getattr__ = no_attribute
 
         def __enter__(self):
@@ -298,7 +298,8 @@ class Backoff(Generic[I]):
     def wait_after(self, failure: Exception, k: int) -> float | None:
         """Return the seconds to wait after the k-th failure of a task, from 0; `None` to give up.
 
-        It is for frameworks that wait themselves, and it does not know their earlier waits.
+        Frameworks that do the waiting can call it. Because their earlier waits are not known here,
+        a wait can be shorter than the wait before it.
 
         >>> from ixbackoff import N2, Throttled, backoff
         >>> [backoff(N2).wait_after(Throttled(3), k) for k in range(3)]
@@ -367,8 +368,8 @@ def backoff(
     'page'
 
     Args:
-        rung: the greatest number of waits: `N3` for four tries, `FOREVER` for no end, with a
-            schedule whose waits do not stay at 0.
+        rung: the greatest number of waits: `N3` for four tries, `FOREVER` for no end, which
+            needs a schedule whose waits do not stay at 0.
         on: the failures to retry: an exception class, a predicate, or a list or tuple of these. If
             a predicate returns seconds or a `timedelta`, the wait takes at least that long.
         until: a predicate of the answer; while it is false, the answer counts as `NotReady`.
@@ -377,20 +378,20 @@ def backoff(
             less each call raises `DeadlineExceeded`, and the function is not called.
         budget: the retry budget that pays for further tries; it can be shared.
         breaker: the circuit breaker that each try goes through; it can be shared.
-        stop: a `threading.Event` that ends a wait at once, with the last failure, but not a try;
-            for the handler of SIGTERM. Once it is set, further calls raise `Stopped`.
+        stop: a `threading.Event` for the handler of SIGTERM. When it is set, a wait ends, and the
+            call raises its last failure; a try is not interrupted. New calls raise `Stopped`.
         nested: the treatment of a decorated function that another one calls: the inner function is
             rejected, or gets a single try if `nested` is `"once"` in either of the two.
         name: the name in the log and in events; by default that of the function.
         longest: the longest wait that a service or a gate may ask for, in seconds or as a
-            `timedelta`; `None` for any. If it asks for more, the call raises the failure at once.
-        each: the seconds for each try, or a `timedelta`. Then a coroutine function is cancelled:
-            the try fails with `DeadlineExceeded`; a plain function can ask `time_limit()`.
+            `timedelta`; `None` for any. If more is asked for, the call raises the failure at once.
+        each: the seconds for each try, or a `timedelta`. A coroutine function that takes longer is
+            cancelled and fails with `DeadlineExceeded`; a plain function can ask `time_limit()`.
         through: the gate that each try goes through, such as a `Limiter`, or several, outermost
             first; they can be shared.
 
     Raises:
-        TypeError: `rung` is not a rung, or another argument is not of its kind.
+        TypeError: `rung` is not a rung, or another argument has the wrong type.
         ValueError: a time is not a usable number of seconds or `timedelta`; or the schedule draws
             no random numbers and gives an unusable number of seconds.
     """
@@ -416,7 +417,7 @@ def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
 
 
 def called(function: Any, *given: object) -> Any:
-    """Make the command that calls a function; a plan needs no arguments."""
+    """Make the command that calls `function` with the arguments `given`; a plan needs none."""
     make: Any = call_async if is_coroutine_function(function) else call
     return make(function, *given)
 

@@ -116,17 +116,17 @@ class Try:
 
     def _ended(self, error: BaseException | None) -> bool:
         """Store the failure of the block, or end the run; return whether the failure is caught."""
-        # Raised by `__next__` or `__anext__`, these could end the loop silently.
+        # A StopIteration that `__next__` or `__anext__` raised could end the loop without an error.
         if isinstance(error, Exception) and not isinstance(
             error, StopIteration | StopAsyncIteration
         ):
             self._failure = error
             return True
-        if error is None:  # here, because `return` or `break` may leave the loop
+        if error is None:  # `return` or `break` may leave the loop: end the run now
             command = next(self._stream, None)
-            if command is not None:  # the clock, for a breaker with a `rate`
+            if command is not None:  # it asks for the time, for a breaker with a `rate`
                 answered(rest(self._stream, command), self._handlers)
-        elif not isinstance(error, Exception | GeneratorExit):  # Ctrl-C, say: observers see it
+        elif not isinstance(error, Exception | GeneratorExit):  # such as Ctrl-C; observers see it
             traceback = error.__traceback__
             with suppress(type(error)):
                 self._stream.throw(error)
@@ -213,7 +213,7 @@ class BlockLoop:
                 command = stream.send(None)
             else:
                 try:
-                    raise failure  # so it is the context of an exception in a predicate
+                    raise failure  # it becomes the context of an exception in a predicate
                 except Exception:
                     command = stream.throw(failure)
             failure = None
@@ -233,14 +233,14 @@ class BlockLoop:
 
 
 def rest(stream: Stream, command: Command[Any]) -> Stream:
-    """Issue `command`, which was taken from `stream`, and all that follow it."""
+    """Issue `command`, which was taken from `stream`, and all later commands of `stream`."""
     with suppress(StopIteration):
         while True:
             command = stream.send((yield command))
 
 
 def has_with(frame: FrameType) -> bool:
-    """Return whether a function has a `with`: it may leave the loop on purpose before that."""
+    """Return whether a function has a `with`; if so, a `break` before the `with` may be right."""
     from dis import get_instructions
 
     names = [one.opname for one in get_instructions(frame.f_code)]
@@ -264,7 +264,7 @@ class Tries(BlockLoop):
 
 @final
 class TriesAsync(BlockLoop):
-    """Not an async generator: an abandoned one would not be closed immediately."""
+    """An iterator, because an abandoned async generator would not be closed immediately."""
 
     __slots__ = ()
 

@@ -1,8 +1,8 @@
-"""Calls of a decorated function, repeated while they fail, by one loop in a sync and async form.
+"""The loop that repeats a call of a decorated function while it fails, in a sync and async form.
 
-A call does the same as its program (`Backoff.program`), many times as fast; a test compares them.
-With a time limit, a budget, a stop, a gate or another interpreter, and where a run or a request
-around it leaves it a single try or less time, it runs that program.
+The loop does the same as the program of a call (`Backoff.program`), many times as fast; a test
+compares the two. A call runs its program instead if it has a time limit, a budget, a stop, a gate
+or another interpreter, or if a run or a request around it leaves it a single try or less time.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ NOT_YET: Any = None
 
 
 def caller(backoff: Any, function: Any) -> Any:
-    """Return a function that calls `function`, and again while it fails, as `backoff` says."""
+    """Return `function` with retries: a call is repeated while it fails and `backoff` allows it."""
     called = Called(backoff, checked_function(function))
     swapped = LOOK if backoff._generic else SWAPPED
     if is_coroutine_function(function):
@@ -61,13 +61,13 @@ def caller(backoff: Any, function: Any) -> Any:
     return caller_sync(called, swapped)
 
 
-# The two loops differ in `await`, in the mark of the thread, in cancellation, and in the coroutine
-# that only a plain function can return by mistake. Their state is in local variables: in an object,
-# a retry takes a fifth longer. What a first try does not need is made at the first failure.
+# The two loops differ in `await`, in the mark of the thread, in cancellation, and in the check
+# of a plain function, which may return a coroutine by mistake. Their state is in local variables:
+# with an object, a retry takes a fifth longer. What only a retry needs is made at a failure.
 #
-# A call at N0 leaves the mark of the context alone, or it would hide the run around it. Any other
-# call marks the context, and again before a retry if the mark has been replaced meanwhile: by the
-# retry of an observer, of a signal handler or of a task with the same context.
+# A call at N0 sets no mark, because its mark would hide the run around it. Any other call marks the
+# context. It does so again before a retry if the mark has been replaced meanwhile, by a retry of
+# an observer, of a signal handler or of a task with the same context.
 
 
 def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
@@ -121,7 +121,7 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                     thread.mark = begin_retry(mine, watched, k, waited)
         except BaseException as failure:
             mine[0] = None
-            try:  # `ended` closes, too: see the comment in `interrupt_safety`
+            try:  # `ended` closes `watched`, too: see `interrupt_safety`
                 ended(failure, called, k, waited, seconds is None, watched)
             finally:
                 if watched is not None:
@@ -190,7 +190,7 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                     begin_retry(mine, watched, k, waited)
         except BaseException as failure:
             mine[0] = None
-            try:  # `ended` closes, too: see the comment in `interrupt_safety`
+            try:  # `ended` closes `watched`, too: see `interrupt_safety`
                 was_cancelled = cancelled is not None and cancelled()
                 ended(failure, called, k, waited, seconds is None, watched, was_cancelled)
             finally:
@@ -202,14 +202,14 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
 
 
 def in_thread(descent: Callable[[], After]) -> tuple[After, Any, Any]:
-    """Return what a call needs from its first failure on."""
+    """Return the waits, the sleep and the logger of a call, which needs them once it has failed."""
     after = descent() if LEFT.get() is None else in_time_around(descent())
     return after, short_sleep(), default_logger()
 
 
 def in_task(descent: Callable[[], After], failure: Exception) -> tuple[After, Any, Any, Any]:
     after = descent() if LEFT.get() is None else in_time_around(descent())
-    cancelled = cancelled_since(failure)  # `int` outside of tasks of asyncio
+    cancelled = cancelled_since(failure)  # `int`, which returns 0, outside of asyncio tasks
     if cancelled is int or SWITCHES:
         return after, awaitable(), default_logger(), cancelled
     return after, asyncio_sleep(), default_logger(), cancelled
@@ -246,7 +246,7 @@ def around(
 ) -> tuple[object, Watched | None]:
     """Return the reason to run a call as a program, if any, and its watcher if it is observed.
 
-    The reason is a run or request around it that limits it to a single try, or else `called`.
+    The reason is a run or request that limits the call to one try, or `called` for other reasons.
     """
     if called.top and (
         current_mark()[0] is not None or thread.mark[0] is not None or (sync and thread.awaits)

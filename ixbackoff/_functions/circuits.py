@@ -1,7 +1,7 @@
 """Tries of a decorated function inside a circuit breaker.
 
 While the breaker is closed, `guarded` calls the function, and `reported` counts a failure when the
-retry loop asks for the next wait. If it is not closed, or has a `rate`, tries go through `probing`.
+retry loop asks for the next wait. Otherwise, or with a `rate`, tries go through `probing`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def guarded(function: Any, awaits: bool, breaker: CircuitBreaker) -> Any:
 
 
 def reported(descent: Callable[[], After], awaits: bool, breaker: CircuitBreaker) -> Any:
-    """Return `descent`, with the failures of its tries counted by `breaker`."""
+    """Wrap `descent` so that `breaker` counts each failure after which a wait is asked for."""
     if awaits:
         return lambda: breaker.counting(descent(), clock())
     return lambda: breaker.counting(descent(), time.monotonic)
@@ -50,7 +50,7 @@ def reported(descent: Callable[[], After], awaits: bool, breaker: CircuitBreaker
 
 @contextmanager
 def probing(breaker: CircuitBreaker, clock: Callable[[], float]) -> Generator[None]:
-    """Admit a try and report its outcome; failures of a closed breaker are left to `reported`."""
+    """Admit a try and report its outcome; while `breaker` is closed, `reported` counts failures."""
     probe, settle = breaker.admit(clock()), breaker.release
     try:
         yield

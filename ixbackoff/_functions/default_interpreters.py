@@ -61,8 +61,8 @@ def answered_by(
     """Run decorated functions and blocks with `interpreter` inside this block: for tests.
 
     It applies to this thread or task, and to tasks that the block starts. An `Interpreter` runs
-    functions (`Call`) and coroutine functions (`CallAsync`), an `AsyncInterpreter` coroutine
-    functions only: plain ones run as without it. A command for which it has no handler fails.
+    functions (`Call`) and coroutine functions (`CallAsync`); an `AsyncInterpreter` runs coroutine
+    functions, and plain functions run as without it. A command that has no handler fails.
 
     >>> from ixbackoff import N3, Call, NotReady, answered_by, backoff
     >>> from ixbackoff.testing import Virtual, answers

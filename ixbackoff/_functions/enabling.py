@@ -14,7 +14,7 @@ def enabled(on: bool) -> None:
     """Switch the retries of this process off, for instance in an outage, or on again.
 
     While they are off, every program, function and block tries once, and the log says so once. A
-    retry that has waited before continues, and a `.wait()` still waits. The environment variable
+    retry that has already waited continues, and a `.wait()` still waits. The environment variable
     `IXBACKOFF_ENABLED=0` switches them off from the start.
 
     >>> from ixbackoff import enabled

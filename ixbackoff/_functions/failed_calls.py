@@ -51,7 +51,7 @@ def ended(
 def reason_and_note(
     failure: Exception, called: Called, early: bool, cancelled: bool
 ) -> tuple[Reason, str]:
-    """Return why a call ended, and the note that explains it; `early` if a rung was left."""
+    """Return why a call ended, and the note that explains it; `early`: rungs were left."""
     if isinstance(failure, Misuse):
         return "misuse", ""
     if cancelled:

@@ -17,7 +17,7 @@ __tracebackhide__ = True
 
 
 def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:
-    """Run the program of a call; `outer`: the run or request that limits it, or else `called`."""
+    """Run the program of a call; `outer`: the run or request that limits it; if none, `called`."""
     try:
         within = hurry(called.backoff)
         return program_of(called, args, kwargs, outer).run(interpreter(), within=within)
@@ -72,7 +72,7 @@ def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:
 
 
 def guarded_once(backoff: Any, outer: object) -> Any:
-    """Return `backoff` without the guards of the outer run: its try has passed them already."""
+    """Return `backoff` without the guards of the outer run, whose try has passed them already."""
     around = outer.inside.passed if isinstance(outer, ProgramRun) else ()
     if isinstance(outer, Called):
         around = guards_of(outer.backoff._settings) or ()
@@ -85,7 +85,7 @@ def guarded_once(backoff: Any, outer: object) -> Any:
 
 
 def note_once(failure: Exception, inner: Called, outer: object) -> None:
-    """Add a note, which the outer run does not remove: the nested call was tried once."""
+    """Add a note that the nested call was tried once; the outer run does not remove it."""
     if outer is not inner:
         once = f"{inner.name} was tried once, because it was called inside "
         add_note(failure, once + str(outer), once)

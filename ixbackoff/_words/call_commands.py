@@ -16,11 +16,11 @@ P = ParamSpec("P")
 CONFIDENTIAL = (
     "passw|pwd|passphrase|secret|token|credential|api[_-]?key|authorization|cookie|(?<![a-z])dsn"
 )
-SECRETS = (  # the repetitions that can overlap are bounded: the time is linear in the length
+SECRETS = (  # repetitions that can overlap are bounded, so that the time is linear in the length
     rf"""(?ix) (?<=://)[^\s'"]{{0,1000}}(?=@)  # a login in a URL
     | ((?:{CONFIDENTIAL})[\w-]{{0,32}}(?: ['"]:\ ?|\s?=\s?))  # a query, a DSN, a dict
       (?: b?'(?:[^'\\]|\\.)*' | b?"(?:[^"\\]|\\.)*"
-        | [^\s&;'",}})\[({{]*[\[({{](?s:.*)  # a list or an object: to the end, for brackets nest
+        | [^\s&;'",}})\[({{]*[\[({{](?s:.*)  # a list or an object: to the end, as brackets nest
         | [^\s&;'",}})]+ )"""
 )
 

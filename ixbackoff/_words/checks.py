@@ -15,7 +15,7 @@ inf, nan = float("inf"), float("nan")
 def finite(number: object) -> float:
     """Return a finite number as a plain float; for anything else return nan, which is in no bounds.
 
-    A subclass may override `__float__` and `__gt__`, so only the methods of its base are called.
+    A subclass may override `__float__` and `__gt__`, so only methods of float and int are called.
     """
     if isinstance(number, float):
         exact = number if number.__class__ is float else float.__pos__(number)

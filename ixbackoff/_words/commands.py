@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __tracebackhide__ = True
 
-# Invariant: if it were covariant, a handler of `Command[object]` would pass for one of any command.
+# Invariant: if covariant, a handler of `Command[object]` would pass as a handler of any command.
 R = TypeVar("R")
 E_contra = TypeVar("E_contra", contravariant=True)
 F = TypeVar("F")
@@ -62,11 +62,11 @@ class Misuse(TypeError):
     ixbackoff.Misuse: .backoff() goes one rung down, but no wait is left at N0: start the program on a higher rung, or leave the step out.
     """  # noqa: E501
 
-    unanswered: type | None = None  # the unhandled kind; `run` adds the others of the whole program
+    unanswered: type | None = None  # a kind without a handler; `run` adds others of the program
 
 
 class AnyCommand:
-    """The base of all commands; not generic, so a handler of it can be joined to any other."""
+    """The base of all commands; not generic, so its handler can be joined to any other handler."""
 
     __slots__ = ()
 
@@ -127,7 +127,7 @@ class Command(AnyCommand, Value, Generic[R]):
 
         Raises:
             TypeError: `handler` is not callable, or it is a coroutine function.
-            Misuse: handlers do not answer this kind.
+            Misuse: runs answer this kind themselves.
         """
         cls._check_handled()
         if not callable(handler):
@@ -154,7 +154,7 @@ class Command(AnyCommand, Value, Generic[R]):
 
         Raises:
             TypeError: `handler` is not callable.
-            Misuse: handlers do not answer this kind.
+            Misuse: runs answer this kind themselves.
         """
         cls._check_handled()
         if not callable(handler):
@@ -170,7 +170,7 @@ class Command(AnyCommand, Value, Generic[R]):
     @final
     @classmethod
     def handled_as_in(cls, interpreter: I_any) -> I_any:
-        """Return an interpreter with only those handlers of another one that answer this kind.
+        """Return an interpreter with only those handlers of `interpreter` that answer this kind.
 
         Two handlers of one generic kind, such as `Call`, cannot be joined. To replace one of them,
         take the other handlers that you need from its interpreter:
@@ -203,8 +203,8 @@ class Repeatable(Command[R]):
     """A command that does no harm if it is issued twice, however late a copy is carried out.
 
     Derive from it a command that only reads, or that its service carries out once even if asked
-    twice (an `Idempotency-Key` that was chosen before). A PUT is not enough: an abandoned copy may
-    be carried out much later, and replace a newer value.
+    twice (by an `Idempotency-Key` that was chosen before). A PUT is not enough: an abandoned copy
+    may be carried out much later, and replace a newer value.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -235,7 +235,7 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """A table of handlers; the machine itself may call the plain ones, except that of `Delay`."""
+    """A table of handlers; a `Stream` may call the plain ones itself, except that of `Delay`."""
 
     __slots__ = ("_handlers", "_in_place")
     _handlers: Handlers
@@ -298,7 +298,7 @@ class Interpreter(Table, Generic[E_contra]):
 class AsyncInterpreter(Table, Generic[E_contra]):
     """A table of handlers, plain and awaited, for `run_async`.
 
-    `Kind.awaited_by(function)` makes one for one kind; `|` joins it with either class.
+    `Kind.awaited_by(function)` makes one for one kind; `|` also joins an `Interpreter` to it.
 
     >>> from asyncio import sleep
     >>> from ixbackoff import Delay, Log
@@ -421,7 +421,7 @@ def unawaited(answer: Any, command: Command[Any]) -> Misuse:
     answer.close()
     kind = command.__class__.__name__
     fix = f"join it as {kind}.awaited_by(...) and run with run_async."
-    if kind in ("Call", "Read"):  # live_async() answers it already, and does not await
+    if kind in ("Call", "Read"):  # live_async() has a handler of it, which awaits nothing
         fix = f"write {kind.lower()}_async(...), and .run_async(live_async())."
     return Misuse(f"The handler of {kind} answered a coroutine: {fix}")
 

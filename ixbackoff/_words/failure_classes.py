@@ -176,11 +176,11 @@ class DeadlineExceeded(TimeoutError):
     """
 
     refused: float | None = None
-    """The time of `Now` at which the next command was refused; `None` if one was interrupted."""
+    """The time of `Now` at which a command was refused; `None` if a command was interrupted."""
 
 
 class Stopped(Exception):
-    """The program was stopped (`stop=`): before its start, in a `.wait()`, or in line at a gate.
+    """The program was stopped (`stop=`): before its start, in a `.wait()`, or in a wait at a gate.
 
     A program that is stopped in a wait after a failure raises that failure. No step recovers from
     a stop.
@@ -200,7 +200,7 @@ Predicate: TypeAlias = "Callable[[Exception], bool | float | timedelta]"
 """Decides whether to retry. Seconds mean yes, and that the next wait takes at least as long."""
 
 On: TypeAlias = "type[Exception] | Predicate | Sequence[type[Exception] | Predicate]"
-"""The failures of a step: an exception class, a predicate, or a list or tuple of either."""
+"""The failures of a step: an exception class, a predicate, or a list or tuple of these."""
 
 TRUSTED: list[Predicate] = []
 """The predicates of this package, whose answers need no check."""
@@ -259,7 +259,7 @@ def choices(on: On) -> tuple[tuple[type[Exception], ...], tuple[Predicate, ...]]
 
 
 def checked_predicate(function: P) -> P:
-    """Return `function`; raise Misuse if it returns a coroutine or a generator: both are true."""
+    """Return `function`; raise Misuse if it returns coroutines or generators, which are true."""
     if code_flags(function) & (CO_COROUTINE | GENERATORS):
         raise Misuse(
             f"{function!r} is not a predicate: it returns a coroutine or a generator, which is "

@@ -12,7 +12,7 @@ from typing import NamedTuple
 LEFT = ("Remaining", "Reset")
 NUMBERS = re.compile(r"\b([a-z]+)\s*=\s*([0-9]+)", re.ASCII)
 LONGEST = 1e9
-"""The most seconds or requests of a quota; a reset as large as this is a time since 1970."""
+"""The most seconds or requests of a quota; a reset this large or larger is a time since 1970."""
 SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?", re.ASCII)
 READ = (
     *("Retry-After", "Date", "RateLimit", "RateLimit-Policy"),
@@ -25,7 +25,7 @@ PUSHBACK = "grpc-retry-pushback-ms"
 MILLISECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
 OVERLOADED = "x-envoy-overloaded"
 PROXIES = OVERLOADED, "x-envoy-ratelimited"
-"""Headers by whose presence an answer tells a proxy of Envoy not to send the request again."""
+"""Headers whose presence in an answer tells an Envoy proxy not to send the request again."""
 
 
 def is_forbidden(headers: Mapping[str, str]) -> bool:
@@ -68,19 +68,19 @@ def moment(date: str) -> float | None:
 
 
 class RateLimit(NamedTuple):
-    """The rest of a quota: `left` requests for `seconds`; `each`: seconds of one (0: unknown)."""
+    """The rest of a quota: `left` requests in the next `seconds`."""
 
     left: float
     seconds: float
-    each: float = 0.0
+    each: float = 0.0  # the seconds per request, by the policy of the quota; 0 if unknown
 
 
 def rate_limit(headers: Mapping[str, str]) -> RateLimit | None:
     """Return the rest of the quota that is used up first, `None` if no header names one.
 
-    The header `RateLimit`, with `RateLimit-Policy`, is that of
-    draft-ietf-httpapi-ratelimit-headers-08 and later. The others are those of earlier drafts and of
-    services such as GitHub, whose reset is in seconds or in seconds since 1970.
+    `RateLimit` and `RateLimit-Policy` are defined by draft-ietf-httpapi-ratelimit-headers-08. The
+    other headers are those of earlier drafts and of services such as GitHub, whose reset is in
+    seconds or in seconds since 1970.
     """
     found: list[RateLimit] = []
     policies = parameters(headers.get("RateLimit-Policy", ""))

@@ -55,7 +55,7 @@ Judge: TypeAlias = Callable[[Any], Verdict]
 
 
 class Recorded(NamedTuple):
-    """The judgement of a failure as it was raised: its verdict, class, and the answers of `on`s."""
+    """The judgement of a failure when it was raised: verdict, class, and the answers of `ons`."""
 
     verdict: Verdict
     name: str
@@ -67,7 +67,7 @@ class Recorded(NamedTuple):
 
 
 RECORDED = "_ixbackoff_recorded"
-"""The attribute of a decoded failure with its `Recorded`."""
+"""The attribute of a decoded failure that holds its `Recorded`."""
 
 OWN_MODULE = (
     *("aiohttp", "botocore", "grpc", "httpx", "obstore", "psycopg", "pymongo"),
@@ -292,8 +292,7 @@ def judge_in(module: str) -> Judge:
 def judge_by_shape(kind: type[Exception]) -> Judge:
     """Return the judge of a class without a known base: by shape, or `never_transient`.
 
-    The latter is for Python's own classes, except the `OSError`s among the built-in ones, and for
-    those of this package.
+    `never_transient` judges the classes of this package and of Python, except built-in `OSError`s.
     """
     package = str(kind.__module__).partition(".")[0]
     ours = package in sys.stdlib_module_names or package == "ixbackoff"
@@ -334,7 +333,7 @@ def always_transient(_: Exception) -> Verdict:
 
 
 def judge_group(failure: ExceptionGroup[Exception]) -> Verdict:
-    """Judge a group: transient if all its failures are, with the longest time that one asks for."""
+    """Judge a group: it is transient if all its failures are, and asks for their longest time."""
     verdicts = [judge(member) for member in members(failure)]
     asked = [seconds for each in verdicts if (seconds := seconds_asked(each)) is not None]
     permanent = next((each for each in verdicts if not each.transient), None)

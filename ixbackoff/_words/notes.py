@@ -38,7 +38,7 @@ class Story(Value):
 class StoryNote(str):
     """The note with the story of a run.
 
-    The note is pickled as a plain string: a process without this library can load the failure.
+    The note is pickled as a plain string, so a process without this library can load the failure.
     """
 
     __slots__ = ("story",)

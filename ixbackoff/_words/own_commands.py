@@ -81,7 +81,7 @@ class Log(Repeatable[None]):
 
 
 class Throw(Repeatable[Never]):
-    """A command that fails with `error`: a trace shows it, and a handler may answer otherwise.
+    """A command that fails with `error`: a trace shows it, and a handler may fail in another way.
 
     >>> Throw(LookupError("no such page"))
     Throw(error=LookupError('no such page'))
@@ -204,7 +204,7 @@ CLOCK = Now()
 
 
 class Passage(Command["float | None"]):
-    """A gate's reading of the clock, which no journal records; `None` if the try is replayed."""
+    """A gate's reading of the clock, which no journal records; answers `None` in a replay."""
 
     __slots__ = ()
 
@@ -213,7 +213,7 @@ PASSAGE, IN_PASSAGE = Passage(), Passage()  # the first reading, and those after
 
 
 class Refused(Command[None]):
-    """The refusal of a try by a gate, for the journal; it fails with `refusal`."""
+    """The refusal of a try by a gate, for the journal; the command fails with `refusal`."""
 
     __slots__ = ("refusal",)
 
@@ -226,11 +226,11 @@ LEAST, MOST = 1e-3, 1e9
 
 
 class Reserve(Command[float]):
-    """A turn at a service: at most `tries` in `per` seconds, after a burst, for many processes.
+    """A turn at a service, for many processes: after a burst, at most `tries` in `per` seconds.
 
-    `do(effect).through(Reserve(...))` issues it before each try, which then stands in line for the
-    seconds of the answer, or fails with `Crowded` at once, as with a `Limiter`. The handler decides
-    where the turns are: see `turns_in_redis` and others in `ixbackoff.live`.
+    `do(effect).through(Reserve(...))` issues it before each try. The try then stands in line for
+    the seconds that the handler answers, or fails with `Crowded` at once, as with a `Limiter`. The
+    handler decides where turns are stored: see `turns_in_redis` and others in `ixbackoff.live`.
 
     >>> from ixbackoff import N0, Call, at, call, do
     >>> from ixbackoff.testing import Virtual, always
@@ -240,8 +240,8 @@ class Reserve(Command[float]):
     ('page', [0.5, 0.5])
 
     Args:
-        name: the name of the service. All that reserve by one name have to give the same rate. The
-            other arguments are those of `Limiter`, with the same bounds.
+        name: the name of the service. All users of one name have to give the same rate. The other
+            arguments are those of `Limiter`, with the same bounds.
 
     Raises:
         ValueError: a number is out of bounds.
@@ -269,9 +269,9 @@ class Reserve(Command[float]):
 
 
 def issued_in_line(command: Command[Any]) -> bool:
-    """Return whether a try in line at a gate has issued `command`: no journal records that.
+    """Return whether a try in line at a gate has issued `command`: journals omit such commands.
 
-    After a crash the turn of the try may be over, so it reserves another one.
+    After a crash the turn of the try may be over, so the try reserves another turn.
     """
     return isinstance(command, Reserve) or (isinstance(command, Delay) and not command._rung)
 

@@ -1,4 +1,4 @@
-"""State of a process, which is pickled as its name in `PLACES`: cloudpickle would copy it."""
+"""State of a process, pickled by its name in `PLACES`, because cloudpickle would copy the state."""
 
 from __future__ import annotations
 

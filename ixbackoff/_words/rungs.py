@@ -26,7 +26,7 @@ DEEPEST = 20
 """The highest finite rung: above it, pyright takes any two rungs for equal, without a message."""
 
 ENDLESS = DEEPEST + 1
-"""The position of `FOREVER`: above every finite rung, and the number of none."""
+"""The position of `FOREVER`: one above the highest finite rung, so no finite rung has it."""
 
 
 class _Seal:
@@ -119,7 +119,7 @@ class Succ(Nat, _Exact, Generic[P_inner], only_Z_Succ_and_Forever_are_rungs=_Sea
 class Forever(Nat, _Exact, only_Z_Succ_and_Forever_are_rungs=_Seal):
     """The rung of a ladder without end: `.retry` there has no last try.
 
-    The waits are those of a ladder from `N20`, and then its last one repeatedly, with new jitter.
+    The waits are those of a ladder from `N20`, and then the last wait repeatedly, with new jitter.
     Only `.retry`, `.resume`, `.retry_with` and `.end` leave it, and they lead to `N0`.
     """
 

@@ -152,7 +152,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
         """Limit each try to `seconds`, then fail with `DeadlineExceeded`.
 
         The clock is that of the interpreter. A plain handler is not interrupted: its answer to the
-        last command counts, even late. With 0 or less, the attempt fails before its first command.
+        last command counts, even if late. With 0 or less, the attempt fails before it begins.
 
         >>> from ixbackoff import N1, Call, at, call, do
         >>> from ixbackoff.testing import Virtual, answers, takes
@@ -197,7 +197,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
     def through(self, gate: Gate | Reserve) -> Attempt[Any, A_co]:
         """Let each try go through a gate, such as a `Limiter`, and stand in line there.
 
-        With a `Reserve` the turns are where its handler keeps them: all processes can share them.
+        The handler of a `Reserve` stores its turns, for instance where all processes share them.
 
         What is written last is outermost. So `.limit(5).through(gate)` limits the try without its
         time in line, and `.through(gate).limit(5)` limits both together.
@@ -321,7 +321,7 @@ def expected(predicate: Callable[[A], bool]) -> Callable[[A], A]:
 
 
 def asked_for_result(attempt: Attempt[E, A]) -> Generator[E, Any, A]:
-    """Ask the machine, which has its own stack, to perform an attempt: this does not recurse."""
+    """Ask the machine, which has its own stack, to perform an attempt, so this does not recurse."""
     request: Any = Perform(attempt)
     answer: A = yield request
     return answer

@@ -108,8 +108,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
         That program starts where this one ends. If the step is passed over, `function` is not
         called, and the run cannot know where that program would have ended, unless `function` is
-        annotated or `.at` follows. A run that does not know it stays on its rung until it enters
-        another program; a `.retry` before that may have more tries than the type says.
+        annotated or `.at` follows. Without these, the run stays on its rung until it enters another
+        program; a `.retry` before that may have more tries than the type says.
 
         >>> from ixbackoff import N1, N2, at, call
         >>> from ixbackoff.live import live
@@ -227,7 +227,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
     @overloaded
     def skip(self) -> Program[Any, Any, Any, Any]:
-        """Go one rung down without waiting: that wait of the schedule is left out.
+        """Go one rung down without waiting: the schedule's wait on the upper rung is left out.
 
         >>> from ixbackoff import N2, Log, at, plan
         >>> [rung.wait_seconds for rung in plan(at(N2).skip().retry(Log("try"))).rungs]
@@ -240,7 +240,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     ) -> Program[I, N0, B, E_co | F | Delay]:
         """Well: perform `effect`; while it fails with `on` and rungs are left, wait and try again.
 
-        Each try performs it from its start. Failed: passed over.
+        Each try performs `effect` from its start. Failed: passed over.
 
         >>> from ixbackoff import N2, ServerError, Download, at
         >>> from ixbackoff.testing import Virtual, answers
@@ -273,7 +273,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     def retry_with(
         self, function: Callable[[int], CommandOrAttempt[F, B]], on: On = is_transient
     ) -> Program[I, N0, B, E_co | F | Delay]:
-        """Retry the effect that `function` makes of the number of waits left, at `FOREVER` 20 to 1.
+        """Retry the effect that `function` makes of the number of waits left (`FOREVER`: 20 to 1).
 
         >>> from ixbackoff import N2, Call, NotReady, at, call
         >>> from ixbackoff.testing import Virtual, answers
@@ -384,23 +384,23 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
             within: the seconds of the whole run, or a `timedelta`. If a wait would leave no time
                 for another try, the program gives up immediately, with the last failure. Handlers
                 read the remaining seconds by `time_limit()`; at the deadline, `run_async`
-                cancels the one that it awaits. With 0 or less no command except `Now` is issued.
+                cancels the handler that it awaits. With 0 or less only `Now` is issued.
             budget: the budget that pays for further tries; when it is empty, the program gives up
                 immediately.
             breaker: the circuit breaker that every try of the program goes through; while it is
                 open, a try fails immediately with `CircuitOpen`. `do(effect).guarded(breaker)` is
                 for one service of several.
-            stop: an event that ends a wait immediately, and with it the program; for the handler of
-                SIGTERM. Only the `Delay` handler of `live()` cuts a wait short. A running command
-                continues to its end.
+            stop: an event for the handler of SIGTERM. When it is set, a wait ends immediately, and
+                the program with it. Only the `Delay` handler of `live()` cuts a wait short. A
+                running command continues to its end.
             longest: the longest wait that a service or a gate may ask for, in seconds or as a
-                `timedelta`. If it asks for a longer one, the program gives up immediately.
+                `timedelta`. If a longer one is asked for, the program gives up immediately.
             through: the gate that every try of the program goes through, such as a `Limiter`, or
                 several, outermost first. A try that a gate refuses fails with `Crowded`.
 
         Raises:
             Misuse: the program is open, that is, it does not end at `N0`; or a command has no
-                handler; or this program may wait, and so may one that is running around it.
+                handler; or this program may wait inside another one that may wait, too.
             ValueError: `within` or `longest` is not a usable number of seconds or `timedelta`.
             DeadlineExceeded: the time of the run was over.
             Stopped: `stop` was set before the first command, in a `.wait()`, or in line at a gate.

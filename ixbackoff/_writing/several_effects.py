@@ -72,7 +72,7 @@ def first_of(
         effects: commands and attempts, at least one.
         start: the index to begin at, instead of a random one.
         on: the failures after which the next effect is tried. If all effects fail, the failure is
-            that of the last one tried.
+            that of the last effect that was tried.
 
     Raises:
         Misuse: an effect is not a command or an attempt.
@@ -172,8 +172,8 @@ def all_of(*effects: Any) -> Attempt[Any, Any]:
     up to eight different effects; nest `all_of` for more.
 
     Each effect has its own thread in `run`, and its own task in `run_async`. A thread cannot be
-    cancelled from outside: in `run` the other effects end at their next command or before, then the
-    failure is raised.
+    cancelled from outside, so in `run` the other effects end at their next command or before; then
+    the failure is raised.
 
     >>> from ixbackoff import N0, all_of, at, call
     >>> from ixbackoff.live import live

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from aiohttp import ClientHandlerType, ClientMiddlewareType, ClientRequest, ClientResponse
 
 # When a connection breaks, aiohttp sends an idempotent request once more, and so calls the
-# middleware a second time, with the same timer. That call raises the failure of the first one.
+# middleware a second time, with the same timer. The second call raises the failure of the first.
 BROKEN: ContextVar[tuple[object, Exception] | None] = ContextVar("ixbackoff_broken", default=None)
 IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
 

@@ -26,7 +26,7 @@ else:
 
 
 class Transport(Base):
-    """A transport that retries what `inner` sends, by default the usual transport of its client."""
+    """A transport that retries requests of `inner`, by default the usual transport of a client."""
 
     def __init__(self, backoff: Backoff[Any], inner: Any) -> None:
         self._sending: Resending[Any] = Resending(backoff, failure_of, inner)
@@ -49,7 +49,7 @@ class Transport(Base):
                     with closing(answer.stream) as stream:
                         answer.stream = library.ByteStream(b"".join(stream))
             except library.RequestError as failure:
-                failure.request = request  # for the judge; a client sets it after its transport
+                failure.request = request  # a judge reads it before the client sets it
                 raise
             finally:
                 timeouts.update(given)  # for the body of the answer, and a redirect
@@ -135,12 +135,12 @@ def library_of(request: Any) -> Any:
 
 
 def is_readable(answer: Any) -> bool:
-    """Return whether to read an answer before the next wait: a short error that is still unread."""
+    """Return whether an answer is a short, unread error, which is read before the next wait."""
     return answer.is_error and not answer.is_closed and is_short(answer.headers)
 
 
 def failure_of(answer: Any) -> Exception | None:
-    """Make the failure of an error answer, else `None`; `on` can read the body if it is short."""
+    """Return the failure of an error answer, or `None`; `on` can read the answer's short body."""
     if not answer.is_error:
         return None
     library, request, shown = library_of(answer.request), answer.request, answer

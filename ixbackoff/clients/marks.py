@@ -1,4 +1,4 @@
-"""Marks of requests to services of your own: which may be repeated, how long the sender waits."""
+"""Marks that tell your own services which try a request is, and how long its sender waits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ C = TypeVar("C")
 
 
 def trying() -> Trying:
-    """Return the try that this code is part of: of a run, or of the request that it answers."""
+    """Return the try that this code is part of: that of a run, or of the request being served."""
     run, retries, *_ = RUNNING.get()
     request, left = served(), time_limit()
     top = getattr(run, "top", 0)
@@ -43,7 +43,7 @@ def trying() -> Trying:
 def marking(hosts: Collection[str], again: bool) -> Callable[..., None]:
     """Return a function that marks a request, or removes a mark that a redirect has copied."""
     wrong = isinstance(hosts, str) or not hosts
-    if wrong or any("/" in host or host.count(":") == 1 for host in hosts):  # "::1" is a name
+    if wrong or any("/" in host or host.count(":") == 1 for host in hosts):  # "::1" has no port
         advice = 'give the names of hosts, such as {"orders.internal"}, without schemes or ports'
         raise Misuse(f"hosts={hosts!r}: {advice}.")
     names = {host.lower() for host in hosts}
@@ -76,7 +76,7 @@ def httpx(client: C, hosts: Collection[str], *, again: bool = True) -> C:
 
     Args:
         client: a sync or async client, perhaps with a `transport` that retries.
-        hosts: the exact names of the hosts; no other one is sent a mark.
+        hosts: the exact names of the hosts; requests to other hosts get no mark.
         again: false to send the remaining seconds alone, without the tries.
 
     Raises:
@@ -132,9 +132,9 @@ def requests(session: Session, hosts: Collection[str], *, again: bool = True) ->
 
 
 def aiohttp(hosts: Collection[str], *, again: bool = True) -> ClientMiddlewareType:
-    """Make a middleware of aiohttp that marks requests as `marks.httpx` does; it reads no timeout.
+    """Make a middleware of aiohttp that marks requests as `marks.httpx` does, but reads no timeout.
 
-    Give it after a `middleware` that retries: each try has a mark of its own.
+    Give it after a `middleware` that retries, so that each try gets its own mark.
 
     >>> from ixbackoff.clients import marks
     >>> options = {"middlewares": [marks.aiohttp({"orders.internal"})]}  # of a ClientSession
@@ -154,7 +154,7 @@ def grpc(*, again: bool = True) -> Any:
     """Make an interceptor of gRPC, sync and `aio`, that marks the calls of a channel to a service.
 
     It is for calls with one request and one answer, whose timeout says how long the sender waits.
-    Give it after an `interceptor` that retries: each try has a mark of its own.
+    Give it after an `interceptor` that retries, so that each try gets its own mark.
 
     >>> import grpc
     >>> from ixbackoff.clients import marks

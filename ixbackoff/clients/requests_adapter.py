@@ -42,7 +42,7 @@ class Adapter(BaseAdapter):
             timed = time_limit() is not None
             allowed: Any = (limited(connect), limited(read)) if timed else timeout
             answer: Any = self._inner.send(request, stream, allowed, *args, **kwargs)
-            answer.connection = self  # requests sends again by it, after a login
+            answer.connection = self  # requests sends again through it, after a login
             if not (answer.ok or stream) and is_short(answer.headers):
                 _ = answer.content  # but with `stream`, the user may read `raw`
             elif timed:
@@ -89,7 +89,7 @@ def failure_of(answer: Response) -> Exception | None:
 
 
 def start_of(body: Any) -> int | None:
-    """Return the position to which a file is rewound before each try, `None` if it cannot be."""
+    """Return the position to which a file is rewound before each try; `None` if it cannot seek."""
     try:
         return int(body.tell()) if body.seekable() else None
     except (AttributeError, OSError):

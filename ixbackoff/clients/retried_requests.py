@@ -1,8 +1,8 @@
 """Requests that are retried inside a client; the last answer is returned, not raised.
 
 Inside the try, an answer with an error status is raised as the library's own exception, so `on` and
-`known` judge it as after `raise_for_status()`. The answer stays open until the next try: if the run
-refuses the wait, the answer is returned. `transport`, and `adapter` without `stream`, read the
+`known` judge it as after `raise_for_status()`. The answer stays open until the next try, because it
+is returned if the run refuses the wait. `transport`, and `adapter` without `stream`, read the
 short body of a failed answer at once, to free its connection.
 """
 
@@ -36,7 +36,7 @@ RETRIES = "_pool._retries", "max_retries.total", "retry.total"
 
 
 class Resending(Generic[R]):
-    """A backoff for requests; `failed` makes the failure for an error answer, else `None`."""
+    """A backoff for requests; `failed` returns the failure of an error answer, or `None`."""
 
     def __init__(
         self, backoff: Backoff[Any], failed: Callable[[R], Exception | None], inner: object = None
@@ -119,7 +119,7 @@ class Resending(Generic[R]):
         return answer
 
     def _raises(self, failure: Exception, name: str, held: list[Held[R]], once: bool) -> bool:
-        """Return true unless `failure` is the last answer's; log why a stream is not sent again."""
+        """Return false if `failure` stands for the last answer; log why a stream is not resent."""
         if once and not isinstance(failure, OURS) and self._chosen(failure):
             failure.add_note(f"{NOTE} not tried again: {SENT_ONCE}")
             said = "%s: not tried again: %s (%s)"
@@ -136,7 +136,7 @@ def is_short(headers: Mapping[str, str]) -> bool:
 def limited(timeout: float | None) -> float | None:
     """Return a timeout of a client, but at most the seconds that the request has left.
 
-    If none are left, it is 0.001, because libraries reject 0 or give it another meaning.
+    If none are left, return 0.001, because libraries reject 0 or give it another meaning.
     """
     left = time_limit()
     if left is None:

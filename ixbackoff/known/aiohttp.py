@@ -1,6 +1,6 @@
 """Failures of aiohttp. The request is in `request_info`, or in a frame of the traceback.
 
-A `TimeoutError` of `ClientTimeout(total=...)` is a plain one, and is not judged here.
+For `ClientTimeout(total=...)` aiohttp raises Python's own `TimeoutError`, not judged here.
 """
 
 from __future__ import annotations

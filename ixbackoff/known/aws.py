@@ -1,8 +1,8 @@
 """Codes of AWS's errors after which the same request may succeed later.
 
 botocore's standard mode retries after most of them (`botocore/retries/standard.py`, `special.py`).
-`TooManyRequests` is one of EFS. `OperationAborted`, of S3, reports a conflict of two requests, as
-do the codes with `Conflict` in them.
+`TooManyRequests` is a code of EFS. `OperationAborted`, a code of S3, reports a conflict of two
+requests, as do the codes with `Conflict` in them.
 """
 
 from __future__ import annotations

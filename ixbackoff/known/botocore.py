@@ -1,8 +1,8 @@
 """Failures of botocore, and so of boto3 and s3transfer; `known/aws.py` has the codes.
 
-An operation may be repeated if its method is idempotent, or if its name is that of a read: most of
-AWS's interfaces send everything as `POST`. The token (`ClientToken`) by which botocore protects
-some operations does not help: each try of a program is another call, with a new token.
+An operation may be repeated if its method is idempotent, or if its name is that of a read, because
+most of AWS's interfaces send everything as `POST`. The token (`ClientToken`) by which botocore
+protects some operations does not help: each try of a program is another call, with a new token.
 """
 
 from __future__ import annotations

@@ -7,11 +7,11 @@
 - redis-py itself retries commands after its `ConnectionError` and `TimeoutError`, even if they had
   been sent, but not if its pool is full. Wrong passwords, which are `ConnectionError`s there, are
   permanent here.
-- SQLite's extended codes have the primary one in the last byte. A COMMIT that finds the database
+- SQLite's extended codes have the primary code in the last byte. A COMMIT that finds the database
   locked leaves the transaction open (see "Transaction" in SQLite's documentation).
 - FTP: after a reply of 400 to 499, the action did not take place (RFC 959, section 4.2).
 - SMTP: a client treats a lost connection as a reply of 451 (RFC 5321, section 3.8). The reply to
-  `QUIT` arrives after the work of a `with` block, so a failed `QUIT` does not repeat the work.
+  `QUIT` arrives after the work of a `with` block, so a failed `QUIT` is no reason to repeat it.
 
 All other failures are judged by their shape.
 """
@@ -144,7 +144,7 @@ def by_mail_server(failure: Exception) -> Verdict:
             return permanent(failure, ": connect anew in each try")
         return Verdict(True)
     codes = [code for code in codes_of(failure) if isinstance(code, int)]
-    # Nothing was sent to anyone: one recipient with a transient refusal is worth another try.
+    # No mail was sent to anyone, so one recipient with a transient refusal is worth another try.
     if any(400 <= code <= 499 for code in codes):
         return Verdict(True)
     shown = "".join(sorted({f" {code}" for code in codes}))
@@ -188,7 +188,7 @@ NEVER_AGAIN = (
 )
 
 AMQP: dict[str, Judge] = {"AMQPConnectionError": by_amqp, **dict.fromkeys(NEVER_AGAIN, permanent)}
-# By the package and the name of the nearest base class of a failure.
+# The judges, by the package and the name of the nearest base class of a failure.
 TABLES: Mapping[str, Mapping[str, Judge]] = {
     "aiormq": AMQP,
     "asyncpg": dict.fromkeys(

@@ -36,7 +36,7 @@ def aborted(failure: Any, asked: Any) -> Verdict:
 
 
 def delay_of(detail: Any) -> float | None:
-    """Return the seconds of a `RetryInfo`, as a message or as JSON, or `None`."""
+    """Return the seconds of a `RetryInfo` (a message or JSON); `None` for any other detail."""
     if hasattr(detail, "get"):
         found = DURATION.fullmatch(str(detail.get("retryDelay")))
         return float(found[1]) if found else None

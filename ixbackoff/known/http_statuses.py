@@ -64,7 +64,7 @@ def never(failure: Exception, _: Sequence[SentRequest]) -> Verdict:
 
 
 def before(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge a failure that occurred before the last of these requests was sent."""
+    """Judge a failure that occurred before the last request in `asked` was sent."""
     reason = reason_to_stop(failure)
     if reason:
         return permanent(failure, f": {reason}")
@@ -78,7 +78,7 @@ def before_or_never(failure: Exception, asked: Sequence[SentRequest]) -> Verdict
 
 
 def after(failure: Exception, asked: Sequence[SentRequest]) -> Verdict:
-    """Judge a failure that occurred when these requests, or a part of them, had been sent."""
+    """Judge a failure that occurred after the requests in `asked`, or parts of them, were sent."""
     return unanswered(name_of(failure), asked)
 
 
@@ -164,7 +164,7 @@ Judging: TypeAlias = Callable[[Any, Sequence[SentRequest]], Verdict]
 
 
 def by_attribute(*names: str) -> Judging:
-    """Return a function that judges by the failure in the first of these attributes that is set."""
+    """Return a function that judges by the failure in the first of `names` that is set."""
 
     def rule(failure: Any, _: Sequence[SentRequest]) -> Verdict:
         cause = next(filter(None, (getattr(failure, name, None) for name in names)), None)
@@ -181,8 +181,8 @@ def judge_by(
 ) -> Callable[..., Verdict]:
     """Return a judge of failures of `packages`, by the nearest base class in `table`.
 
-    `others` judges the failures without one. The judge takes a failure, and the requests that it
-    belongs to, if they are known.
+    `others` judges failures without such a base class. The judge takes a failure, and the requests
+    that the failure belongs to, if they are known.
     """
 
     def judge(failure: Exception, asked: Sequence[SentRequest] | None = None) -> Verdict:

@@ -1,7 +1,7 @@
 """Failures of httpx and httpx2, and of httpcore and httpcore2 beneath them.
 
-A failure of httpcore does not name its request, which is in the traceback, as are the requests
-before redirects. A request of which a part was sent (`WriteError`) may have been carried out. The
+A failure of httpcore does not name its request: the traceback has it, and the requests before
+redirects. A request of which a part was sent (`WriteError`) may have been carried out. The
 `POST` of a language model's SDK may be repeated after any lost answer (see `language_models`).
 """
 
@@ -40,7 +40,7 @@ def sent(failure: Exception) -> Iterator[Any]:
     for earlier in getattr(answer, "history", ()):
         yield from own_request(earlier)
     yield from own_request(failure)
-    yield from own_request(answer)  # a failure of huggingface_hub has none of its own
+    yield from own_request(answer)  # a failure of huggingface_hub has no request of its own
 
 
 def own_request(owner: Any) -> Iterator[Any]:
@@ -73,7 +73,7 @@ judge = http.judge_by(
         "NetworkError": broken_off,
         "TimeoutException": broken_off,
         "RemoteProtocolError": broken_off,
-        "HTTPError": http.by_response,  # those with an answer: httpx's own, and huggingface_hub's
+        "HTTPError": http.by_response,  # with an answer, of httpx and of huggingface_hub
     },
     {"httpx", "httpx2", "httpcore", "httpcore2"},
     requests_of,

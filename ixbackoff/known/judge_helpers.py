@@ -1,7 +1,7 @@
 """What judges find in a failure, in its class and its traceback, and the verdicts that they make.
 
-The traceback has facts that a failure lacks, such as its request. If it was cleared, or another
-version of a library names a function differently, the judge goes by the class of the failure alone.
+The traceback has facts that a failure lacks, such as its request. If the traceback was cleared, or
+another version of a library names a function differently, the judge goes by the failure's class.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The text contains URLs and the body of the answer, so no message repeats it. Repeating a request
 leaves the object the same. If the first try of a request with a condition was carried out, the
-second fails: one with `mode="create"` with `AlreadyExistsError`.
+second try fails; with `mode="create"` it fails with `AlreadyExistsError`.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 "PostgreSQL Error Codes", appendix A of its documentation, has the meanings of SQLSTATEs. 08007 and
 40003 leave open whether the transaction was carried out.
 
-libpq, which connects, gives no SQLSTATE, so failures of the connection are judged by their text: a
-server that refused the connection will refuse it again, unless it starts, stops or is full. Only
-English texts are known: a refusal in another language is a permanent failure.
+libpq gives no SQLSTATE for a failure of the connection, so it is judged by its text: a server that
+refused the connection will refuse it again, unless the server starts, stops or is full. Only
+English texts are known, so a refusal in another language is a permanent failure.
 
 A lost connection rolls back its transaction. But if the answer to a COMMIT is lost, as the
 traceback shows, the transaction may have been carried out.
@@ -80,5 +80,5 @@ def is_transient(sqlstate: str) -> bool:
 
 
 def is_lost(sqlstate: str) -> bool:
-    """Return whether the connection was lost, so that a statement may have been carried out."""
+    """Return whether the connection was lost; a statement may then have been carried out."""
     return sqlstate in LOST or sqlstate[:2] == "08"

@@ -1,11 +1,11 @@
 """Failures of PyMongo, judged by their labels, and by whether a write was running.
 
 PyMongo's own second try of a write has the same transaction number, so a server does not carry out
-the write twice. A try by the program has another number: so a connection that is lost in a write is
+the write twice. A try by the program has another number, so a connection that is lost in a write is
 a permanent failure, although PyMongo labels it `RetryableWriteError`. The traceback tells a read
 from a write. A server that answers with `RetryableWriteError` has stopped the write; but after a
-`WriteConcernError` everything is written, and after a bulk write a part may be, unless it is
-labelled `NoWritesPerformed`.
+`WriteConcernError` everything is written, and after a bulk write a part may be, unless the
+failure is labelled `NoWritesPerformed`.
 
 Sources: MongoDB's specifications of retryable reads, retryable writes and transactions.
 """
@@ -52,7 +52,7 @@ def judge_connection(failure: Any, kinds: set[str]) -> Verdict:
         if MISADDRESSED.search(str(failure)):
             return permanent(failure, ": its host is not known or its certificate does not verify")
         return Verdict(True)
-    # before anything was sent
+    # before the command was sent
     connecting = through(failure, "pymongo", "connect", "_connect", "_hello", "authenticate")
     if "NotPrimaryError" in kinds or is_reading(failure) or connecting:
         return Verdict(True)

@@ -35,7 +35,7 @@ def of_the_system(failure: Exception, asked: Sequence[http.SentRequest]) -> Verd
 
 
 def wrapped(failure: Exception, cause: Any, asked: Sequence[http.SentRequest]) -> Verdict:
-    """Judge a failure by the failure that it wraps; the reason names the outer one."""
+    """Judge a failure by the failure that it wraps; the reason names the outer failure."""
     verdict = judge(cause, asked)
     why = verdict.why.replace(name_of(cause), name_of(failure), 1)
     return Verdict(verdict.transient, verdict.retry_after, why)

@@ -80,7 +80,7 @@ class Exponential(Series):
 
 @final
 class Constant(Series):
-    """Waits of the same length; in `schedule & Constant(60)`, a cap.
+    """Waits of the same length; `schedule & Constant(60)` caps the waits of `schedule`.
 
     >>> Constant(2).preview(3)
     [2.0, 2.0, 2.0]

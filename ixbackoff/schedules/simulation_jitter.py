@@ -22,7 +22,7 @@ class Shortening(Timing):
 
 
 class Jitter(Shortening):
-    """The base of the kinds of jitter: `expo = min(cap, base * 2**n)`, n = 1 at the first wait.
+    """The base of kinds of jitter, with `expo = min(cap, base * 2**n)`; n = 1 at the first wait.
 
     All kinds follow the simulation of "Exponential Backoff And Jitter" (Marc Brooker, AWS
     Architecture Blog, 2015).
@@ -32,7 +32,7 @@ class Jitter(Shortening):
         cap: seconds of the longest wait.
 
     Raises:
-        ValueError: `base` is not above 0, or `cap` is below it.
+        ValueError: `base` is not above 0, or `cap` is below `base`.
     """
 
     __slots__ = ("base", "cap")
