@@ -80,10 +80,11 @@ def descents(
             kind = failure.__class__
             if (k == last or (ONE_TRY and k == first)) and kind is not NoneType:
                 return None
-            usual = kind is plain and known == FORGOTTEN[0]
-            if usual and table is not None:
-                seconds = table[k]
-                return seconds if seconds >= shortest or shortens else shortest
+            usual = False
+            if kind is plain and known == FORGOTTEN[0]:
+                if table is not None and (seconds := table[k]) >= shortest:
+                    return seconds
+                usual = True
             if not usual and isinstance(failure, StopIteration):
                 failure = stop_error(failure)
             yes: Any = usual or isinstance(failure, kinds) or chosen(failure)
