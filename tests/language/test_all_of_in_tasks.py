@@ -184,7 +184,7 @@ def test_in_asyncio_what_is_cancelled_by_itself_is_no_answer() -> None:
 
 def test_tasks_need_an_event_loop() -> None:
     coroutine = at(N0).do(all_of([a])).run_async(Ask.handled_by(lambda command: 1))
-    with pytest.raises(Misuse, match="needs asyncio or trio"):
+    with pytest.raises(Misuse, match="need asyncio or trio"):
         coroutine.send(None)
 
 
