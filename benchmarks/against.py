@@ -2,7 +2,8 @@
 
 A process of each measures in turns with the other, so that whatever else the machine does slows
 both. The table has the median of the ratios of neighbouring measurements, and the ratio of the
-minima. Sleeps take no time, and nothing is logged.
+minima. Nothing is logged. A sleep takes no time; an awaited one is `asyncio.sleep(0)`, the shortest
+that there is, which lets the event loop run once.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def measure() -> None:
     """Answer each line `number watched calls` with the CPU seconds of the calls."""
     from ixbackoff.observing import observed
 
-    from .peers import no_sleep, no_sleep_async, sleeping_with
+    from .peers import no_sleep, sleeping_with
 
     made = list(runs().values())
 
@@ -103,7 +104,7 @@ def measure() -> None:
         return process_time() - begun
 
     gc.disable()
-    with sleeping_with(no_sleep, no_sleep_async), asyncio.Runner() as runner:
+    with sleeping_with(no_sleep, asyncio.sleep), asyncio.Runner() as runner:
         for line in sys.stdin:
             number, watched, calls = map(int, line.split())
             function, is_awaited = made[number]

@@ -49,7 +49,6 @@ from .shared_by_calls import Called, checked_function
 __tracebackhide__ = True
 
 current_mark, set_mark, here = RUNNING.get, RUNNING.set, HERE
-NOT_YET: Any = None
 
 
 def caller(backoff: Any, function: Any) -> Any:
@@ -84,7 +83,7 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
             outer, watched = around(called, swapped, thread, args, kwargs)
             if outer is not None:
                 return by_program(called, args, kwargs, outer)
-        after = sleep = log = NOT_YET
+        again: Any = None
         seconds: Any = 0.0  # `None` if the last failure is not tried again
         mine: Mark = [None, 0]
         k, waited = 0, 0.0
@@ -107,8 +106,9 @@ def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:
                 except Exception as failure:
                     if REJECTED or watched is not None:
                         failed(failure, mine, watched)
-                    if after is None:
-                        after, sleep, log = in_thread(descent)
+                    if again is None:
+                        again = in_thread(descent)
+                    after, sleep, log = again
                     if (seconds := after(failure, k, seconds)) is None:
                         raise
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
@@ -152,7 +152,7 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
             outer, watched = around(called, swapped, thread, args, kwargs, sync=False)
             if outer is not None:
                 return await by_program_async(called, args, kwargs, outer)
-        after = sleep = log = cancelled = NOT_YET
+        again: Any = None
         seconds: Any = 0.0  # `None` if the last failure is not tried again
         mine: Mark = [None, 0]
         k, waited = 0, 0.0
@@ -175,8 +175,9 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
                 except Exception as failure:
                     if REJECTED or watched is not None:
                         failed(failure, mine, watched)
-                    if after is None:
-                        after, sleep, log, cancelled = in_task(descent, failure)
+                    if again is None:
+                        again = in_task(descent, failure)
+                    after, sleep, log, cancelled = again
                     if (seconds := after(failure, k, seconds)) is None or cancelled():
                         raise
                     if watched is not None or (log.level or log.parent.level) <= WARNING:
@@ -191,7 +192,7 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
         except BaseException as failure:
             mine[0] = None
             try:  # `ended` closes `watched`, too: see `interrupt_safety`
-                was_cancelled = cancelled is not None and cancelled()
+                was_cancelled = again is not None and again[3]()
                 ended(failure, called, k, waited, seconds is None, watched, was_cancelled)
             finally:
                 if watched is not None:
@@ -210,9 +211,8 @@ def in_thread(descent: Callable[[], After]) -> tuple[After, Any, Any]:
 def in_task(descent: Callable[[], After], failure: Exception) -> tuple[After, Any, Any, Any]:
     after = descent() if LEFT.get() is None else in_time_around(descent())
     cancelled = cancelled_since(failure)  # `int`, which returns 0, outside of asyncio tasks
-    if cancelled is int or SWITCHES:
-        return after, awaitable(), default_logger(), cancelled
-    return after, asyncio_sleep(), default_logger(), cancelled
+    sleep = awaitable() if cancelled is int or SWITCHES else asyncio_sleep()
+    return after, sleep, default_logger(), cancelled
 
 
 def check_answer(called: Called, answer: Any, mine: Mark) -> None:
