@@ -44,7 +44,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         with no_waits():
             result = yield
     else:
-        from ixbackoff.testing.switches import NoRealWaits
+        from ixbackoff.testing.suite_switches import NoRealWaits
 
         with NoRealWaits() as waits:
             result = yield
@@ -84,7 +84,7 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
     """Write two plans, or two traces, side by side."""
     if op != "==" or "ixbackoff" not in sys.modules:
         return None
-    from ixbackoff.testing.side_by_side import compared
+    from ixbackoff.testing.comparison_text import compared
 
     return compared(left, right)
 

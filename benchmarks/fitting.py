@@ -23,7 +23,7 @@ from ixbackoff import N0, N3, Command, Constant, Exponential, RetryBudget, at, d
 from ixbackoff.fleet import each_seed, simulate
 from ixbackoff.fleet.fit_command import main as fit
 from ixbackoff.fleet.fits.choosing import Model
-from ixbackoff.fleet.fits.foretelling import BAND, FittedService, numbers_between, saved_model
+from ixbackoff.fleet.fits.fitted_service import BAND, FittedService, numbers_between, saved_model
 from ixbackoff.fleet.fits.recorded_tries import Try, recorded
 from ixbackoff.fleet.seed_results import quantile
 from ixbackoff.fleet.seed_sweep import SEEDS

@@ -15,7 +15,7 @@ from random import Random
 from typing import Any, TypeAlias
 
 from ixbackoff import Exponential, First
-from ixbackoff.fleet.outcomes import Tally
+from ixbackoff.fleet.simulation_outcome import Tally
 from ixbackoff.fleet.simulator import simulating
 
 THINK, TAKES, SHARE, LIMIT, WITHIN = 10.0, 0.1, 0.3, 2.0, 60.0

@@ -15,7 +15,7 @@ from ixbackoff import FOREVER, Constant, Do, Exponential, at, attempt
 from ixbackoff._argument_parser import whole
 from ixbackoff.fleet import simulate
 from ixbackoff.schedules import Timing
-from ixbackoff.schedules.simulation_jitter import DecorrelatedJitter, EqualJitter, FullJitter
+from ixbackoff.schedules.shortening_jitter import DecorrelatedJitter, EqualJitter, FullJitter
 
 from ..drawing import Panel, Picture, by_size
 from .experiment import Cells, Experiment, Shown

@@ -33,7 +33,7 @@ from ixbackoff._argument_parser import number, whole
 from ixbackoff.fleet import Outage, Outcome, SlowingServer, simulate
 from ixbackoff.schedules import Chance, Schedule, Timing, WaitFunction
 from ixbackoff.schedules.published import NormalJitter
-from ixbackoff.schedules.simulation_jitter import Shortening
+from ixbackoff.schedules.shortening_jitter import Shortening
 
 from ..drawing import Picture, grid
 from .experiment import Cells, Experiment, grouped, shared

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from .._argument_parser import WRONG, Parser
-from .audit.layer_report import findings, text
 from .audit.layers import LayerTable
+from .audit.stack_report import findings, text
 from .audit.stacks import Stack, walked
 from .check_command import FORMATS
 from .check_formats import FORMATS as WRITERS

@@ -80,7 +80,7 @@ def explained(
     Each file is paired with its import root. Return the text, whether it reports any mistake, and
     whether a mistake that the checker does not report is an error.
     """
-    from .audit.layer_report import nested
+    from .audit.stack_report import nested
     from .audit.stacks import walked
     from .check_formats import FORMATS  # not at the top: a project without errors does not need it
     from .diagnosing.explained_errors import findings, sources

@@ -12,7 +12,7 @@ from .._meaning.planning import plan
 from . import named_objects
 from .plan_svg import as_svg
 from .plan_texts import Planned, as_json, as_mermaid, as_text
-from .service_timeouts import SERVICES, fit, service_limit
+from .platform_time_limits import SERVICES, fit, service_limit
 
 FORMATS: dict[str, Callable[[Planned], str]] = {
     "text": as_text,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from .._meaning.planning import PlannedRung
 from .amounts_in_words import spoken
 from .plan_texts import Planned
-from .service_timeouts import Fit
+from .platform_time_limits import Fit
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BELOW = 600.0, 54.0, 26.0, 92.0, 34.0, 64.0
 LETTER = 8.4  # the average width of a letter

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .._meaning.planning import Plan
 from .amounts_in_words import counted, spoken
-from .service_timeouts import Fit
+from .platform_time_limits import Fit
 
 WIDEST = 24  # characters in the longest bar
 

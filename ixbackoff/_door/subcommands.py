@@ -19,7 +19,7 @@ SUBCOMMANDS = {
     "explain": Subcommand("_door.mistake_pages", "explain a mistake by its code"),
     "plan": Subcommand("_door.plan_command", "show the tries, waits and limits of a program"),
     "run": Subcommand("_door.run_command", "run a program, or a shell command on a ladder", "live"),
-    "fleet": Subcommand("fleet.fleet_command", "simulate many clients of one service"),
+    "fleet": Subcommand("fleet.fleet_subcommands", "simulate many clients of one service"),
     "durable": Subcommand(
         "durable.durable_command", "list, pause or cancel durable runs", "durable"
     ),

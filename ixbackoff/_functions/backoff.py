@@ -37,9 +37,9 @@ from ..schedules.algebra import Schedule
 from ..schedules.base import After
 from ..schedules.kinds import powers_of_two
 from .call_loops import caller
+from .called_function import checked_function, undecorated
 from .default_interpreters import PLAIN, interpreter, interpreter_async
 from .settings import KEPT, LONGEST, Nested, Settings, Wanted
-from .shared_by_calls import checked_function, undecorated
 
 if TYPE_CHECKING:
     from datetime import timedelta

@@ -12,13 +12,13 @@ from .._limits.deadlines import LEFT, Left
 from .._limits.event_loop import cancelled_since
 from .._limits.nesting import REJECTED, Mark, begin, check_alone, check_not_rejected, may_be_inside
 from .._meaning.chains import Ladder, renamed
-from .._meaning.runs import ProgramRun
+from .._meaning.run_state import ProgramRun
 from .._meaning.semantics import unrolled
 from .._running.command_loops import answered, answered_async
 from .._running.sleeping import log_ended
 from .._words.commands import Command, Handlers, Misuse, Stream
+from .called_function import Called
 from .nested_once import guarded_once, hurry, noting_once, once_in_request
-from .shared_by_calls import Called
 
 __tracebackhide__ = True
 

@@ -14,7 +14,7 @@ from .._running.sleeping import sleep, sleep_async
 from .._words.call_commands import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.own_commands import Delay, Now
-from .._words.process_state import placed
+from .._words.pickled_by_name import placed
 
 calls: type[Call[Any]] = Call
 calls_async: type[CallAsync[Any]] = CallAsync

@@ -6,12 +6,12 @@ from typing import Any
 
 from .._limits.deadlines import time_around
 from .._limits.nesting import served
-from .._meaning.runs import ProgramRun
+from .._meaning.run_state import ProgramRun
 from .._meaning.semantics import guards_of
 from .._words.commands import Stream
 from .._words.notes import add_note
+from .called_function import Called
 from .default_interpreters import interpreter, interpreter_async
-from .shared_by_calls import Called
 
 __tracebackhide__ = True
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from .._limits.events import Answered, Began, Ended, Issued, Run, WaitBegan
 from .._limits.observers import Notifier, Observer, clock
-from .._meaning.runs import number_after
+from .._meaning.run_state import number_after
 from .._words.commands import Command, raisable
-from .shared_by_calls import Called
+from .called_function import Called
 
 
 class Watched(Notifier, Run):

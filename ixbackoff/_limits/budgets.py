@@ -10,7 +10,7 @@ from .._words.judging import is_transient
 from .._words.notes import NOTE, add_note
 from .._words.own_commands import CLOCK, Delay
 from .budget_rules import TOKEN, Failures, Requests, Rule, Tokens
-from .stream_transformers import passed_on
+from .command_substitution import passed_on
 
 __tracebackhide__ = True
 

@@ -17,12 +17,12 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from .._words.commands import Command, Misuse, Stream
 from .._words.own_commands import CLOCK, Delay, Together
-from .._words.process_state import StateList, placed
+from .._words.pickled_by_name import StateList, placed
 from .._words.reasons import Reason
+from .command_substitution import passed_on
 from .events import Answered, Began, Ended, Event, Issued, Run, WaitBegan
 from .interrupt_safety import assigned
 from .nesting import HERE, new_thread, this_thread
-from .stream_transformers import passed_on
 
 
 class Observer(Protocol):

@@ -11,8 +11,8 @@ from .._words.commands import Misuse, Stream
 from .._words.failure_classes import Stopped
 from .._words.notes import NOTE, add_note
 from .._words.own_commands import Delay
+from .command_substitution import passed_on
 from .interrupt_safety import assigned
-from .stream_transformers import passed_on
 
 if TYPE_CHECKING:
     from threading import Event

@@ -36,7 +36,7 @@ from .chains import Chain, Ladder, Step, chain
 from .replay import Entry, replay
 from .retrying import check_endless
 from .run_defaults import USUAL, Defaults
-from .runs import InAttempt, ProgramRun
+from .run_state import InAttempt, ProgramRun
 from .steps import (
     AtStep,
     BackoffStep,

@@ -10,7 +10,7 @@ from .._limits.deadlines import Expired, timely
 from .._words.commands import Handlers, Misuse, Stream, raisable, unawaited
 from .._words.own_commands import CLOCK, LINE, Delay, Passage
 from .chains import Chain, Ladder
-from .runs import InAttempt, ProgramRun
+from .run_state import InAttempt, ProgramRun
 
 __tracebackhide__ = True
 

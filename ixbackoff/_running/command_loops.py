@@ -15,7 +15,7 @@ from .._limits.nesting import REJECTED, begin, carries_mark, check_not_rejected
 from .._meaning.chains import Ladder, not_ended
 from .._meaning.retrying import check_endless
 from .._meaning.run_defaults import USUAL, Defaults, checked_longest
-from .._meaning.runs import ProgramRun
+from .._meaning.run_state import ProgramRun
 from .._meaning.semantics import unrolled
 from .._words.commands import (
     AsyncInterpreter,

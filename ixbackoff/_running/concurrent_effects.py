@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from typing_extensions import override
 
+from .._limits.command_substitution import passed_on
 from .._limits.deadlines import time_limit
 from .._limits.events import Answered, Event, Hedged, Issued
 from .._limits.nesting import RUNNING, Mark, carries_mark, this_thread
 from .._limits.observers import WATCHING, Notifier, events_of_parts, with_command_events
-from .._limits.stream_transformers import passed_on
 from .._meaning.chains import Chain, chain
 from .._meaning.semantics import part
 from .._meaning.steps import DoStep

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .._limits.event_loop import running
 from .._limits.stopping import STOPS, ending_waits, stop_failure
-from .._meaning.runs import ProgramRun
+from .._meaning.run_state import ProgramRun
 from .._words.commands import COROUTINES, Awaited, Handlers, Misuse
 from .._words.logger import default_logger
 from .._words.own_commands import Delay
-from .._words.process_state import StateList, placed
+from .._words.pickled_by_name import StateList, placed
 from .asyncio_or_trio import now
 from .logs import log, log_end
 

@@ -81,7 +81,7 @@ DRIVERS = (
 MODELS = ("anthropic", "cohere", "google.genai", "groq", "litellm", "mistralai", "openai")
 LIBRARIES: dict[str, str] = {
     **{package: package for package in OWN_MODULE},
-    **dict.fromkeys(DRIVERS, "driver_errors"),
+    **dict.fromkeys(DRIVERS, "other_drivers"),
     **dict.fromkeys(MODELS, "language_models"),
     **dict.fromkeys(("boto3", "s3transfer"), "botocore"),
     **dict.fromkeys(("google.api_core", "google.auth"), "google_api_core"),
@@ -278,7 +278,7 @@ def judge_of_base(base: Any) -> Judge | None:
     if base in OWN:
         # databricks raises a plain TimeoutError after minutes of its own retries
         databricks = base is TimeoutError and "databricks.sdk" in sys.modules
-        return judge_in("driver_errors") if databricks else OWN[base]
+        return judge_in("other_drivers") if databricks else OWN[base]
     names = str(base.__module__).split(".")  # `google` is a namespace that many packages share
     module = LIBRARIES.get(names[0]) or LIBRARIES.get(".".join(names[:2]))
     return judge_in(module) if module else None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, TextIO
 
-from .._running.boots import since_boot
+from .._running.boot_clock import since_boot
 
 AGE = 60.0  # seconds after which the database is queried again
 

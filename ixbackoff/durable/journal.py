@@ -19,7 +19,7 @@ from .command_digests import CommandDigest, digest_of
 from .idempotency import CurrentCommand, idempotency_key
 
 if TYPE_CHECKING:
-    from .._meaning.runs import ProgramRun
+    from .._meaning.run_state import ProgramRun
 
 __tracebackhide__ = True
 

@@ -19,10 +19,10 @@ from .._limits.nesting import REJECTED, begin, carries_mark, check_not_rejected
 from .._limits.observers import events_of_parts, watched
 from .._meaning.chains import Ladder
 from .._meaning.run_defaults import Defaults
-from .._meaning.runs import ProgramRun
+from .._meaning.run_state import ProgramRun
 from .._meaning.semantics import unrolled
 from .._running.asyncio_or_trio import all_tasks, with_timeout
-from .._running.boots import since_boot
+from .._running.boot_clock import since_boot
 from .._running.command_loops import AnyInterpreter
 from .._running.concurrent_effects import check_none
 from .._running.logs import log

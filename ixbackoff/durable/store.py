@@ -29,7 +29,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from .._words.commands import Misuse
 from .codec import JSON, TAG
-from .database_checks import check_owner_of, check_rows, check_schema
 from .dbos_internals import (
     check_owner,
     connections,
@@ -44,6 +43,7 @@ from .journal import Checkpoint, Entry
 from .old_sqlite import add_unixepoch
 from .outages import in_words
 from .server_pool import server_engine
+from .untrusted_database import check_owner_of, check_rows, check_schema
 
 LOGGER = getLogger("ixbackoff")
 

@@ -22,7 +22,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from .._running.abort_requests import ABORT, Abort
 from .._running.command_loops import AnyInterpreter
 from .._words.commands import Misuse
-from .abandoned_runs import UnperformedRuns
 from .codec import JSON, decode, encode, encode_failure, shown
 from .dbos_internals import launch, stop_queues, stop_reconnecting
 from .dbos_journal import Held, SegmentJournal
@@ -42,6 +41,7 @@ from .store import (
     queue_of,
     segment_id,
 )
+from .unperformed_runs import UnperformedRuns
 from .worker_liveness import FileLock, ServerLock, WorkerLock
 from .workflows import Workflow, fingerprint
 

@@ -23,7 +23,7 @@ from uuid import uuid4
 
 import sqlalchemy
 
-from .._running.boots import since_boot
+from .._running.boot_clock import since_boot
 from .._words.commands import Misuse
 from .clocks import DatabaseClock, clock_in
 from .store import Store, run_of

@@ -4,12 +4,11 @@ from .._running.traces import Performed
 from .._words.wrong_arguments import explain_arguments
 from .event_queue import Events
 from .lost_capacity import Outage
-from .outcomes import Outcome, Second
 from .seed_results import Sample
 from .seed_sweep import each_seed
 from .services.answering_service import Answering
-from .services.channel import Channel
-from .services.fair_sharing import Sharing
+from .services.collision_channel import Channel
+from .services.equal_speed_sharing import Sharing
 from .services.layer import Layer, Metered
 from .services.processor_sharing import ProcessorSharing
 from .services.queue import BoundedQueue
@@ -17,6 +16,7 @@ from .services.service import Request, Served, Service, Serving, instantly
 from .services.slowing_server import SlowingServer
 from .services.work import ExponentialWork, LogNormalWork
 from .simulation import simulate, simulate_many
+from .simulation_outcome import Outcome, Second
 
 __all__ = [
     "simulate",

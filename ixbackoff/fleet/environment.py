@@ -13,8 +13,8 @@ from .._running.traces import Performed
 from .._words.commands import Command, Handlers, Interpreter, Misuse
 from .._words.own_commands import Log, Now, Pick, Reserve, Throw, throw
 from .event_queue import Events
-from .outcomes import Tally
 from .services.service import Serving
+from .simulation_outcome import Tally
 
 Done: TypeAlias = Callable[[Any, Any, BaseException | None], None]
 """A function that is called at the end of a run: with the client, the value and the failure."""

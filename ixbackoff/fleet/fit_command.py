@@ -13,7 +13,7 @@ from statistics import fmean
 from .._argument_parser import FAILED, WRONG, Flag, Parser, add_flags, number
 from .fits.choosing import Model, fitted
 from .fits.doubts import doubts, own_trace
-from .fits.foretelling import replayed
+from .fits.fitted_service import replayed
 from .fits.recorded_tries import recorded
 from .reports import sampled, seed_flags
 from .seed_results import quantile

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from .._argument_parser import Flag, whole
 from .lost_capacity import Outage
-from .outcomes import Outcome
 from .seed_results import Sample
 from .seed_sweep import each_seed
+from .simulation_outcome import Outcome
 
 R = TypeVar("R")
 Numbers = Mapping[str, float | None]

@@ -15,7 +15,7 @@ from .._limits.nesting import check_begun
 from .._meaning.chains import Chain, Ladder, Step
 from .._meaning.retrying import begins, descents
 from .._meaning.run_defaults import checked_longest
-from .._meaning.runs import InAttempt, not_chosen, noted, number_after
+from .._meaning.run_state import InAttempt, not_chosen, noted, number_after
 from .._meaning.semantics import attempted, in_turn, performed
 from .._meaning.steps import DoStep, FirstStep, Guard, Guarded, Limited, RetryStep, StartStep
 from .._meaning.trampoline import Enter, Task

@@ -38,18 +38,18 @@ from ..plotting.panels import Graph, Panel, Picture, draw
 from ..plotting.plot_command import pictured
 from ..plotting.styles import line_style
 from .arrivals import Arrivals
-from .fits.foretelling import BAND, FittedService, numbers_between, saved_model
+from .fits.fitted_service import BAND, FittedService, numbers_between, saved_model
 from .lost_capacity import Outage
-from .outcomes import Outcome, Second
 from .reports import PICTURE, RECOVERS, Numbers, Report, sampled, seed_flags, spread
 from .seed_results import Sample, quantile
 from .seed_sweep import SEEDS
 from .services.answering_service import Answering
-from .services.channel import Channel
+from .services.collision_channel import Channel
 from .services.queue import BoundedQueue
 from .services.service import Served, Service
 from .services.slowing_server import SlowingServer
 from .simulation import simulate
+from .simulation_outcome import Outcome, Second
 
 T = TypeVar("T")
 

@@ -22,10 +22,10 @@ from .._writing.programs import Program
 from ..schedules.base import Timing
 from .arrivals import Arrivals
 from .lost_capacity import Outage, checked_outages
-from .outcomes import Outcome, Second
 from .seed_results import Sample
 from .seed_sweep import SEEDS, each_seed
 from .services.service import Served
+from .simulation_outcome import Outcome, Second
 from .simulator import Simulator
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import REFUSED, RetryBudget
 from .._limits.deadlines import LATE_WAIT, NOT_AGAIN, Expired, Limit
 from .._limits.gate_base import Gate, checked_turn, heard, too_late
-from .._meaning.runs import InAttempt
+from .._meaning.run_state import InAttempt
 from .._running.traces import Performed
 from .._words.commands import Misuse
 from .._words.failure_classes import Predicate
 from .._words.own_commands import in_line
 from ..schedules.base import After
+from .program_clients import NOT_YET, ROOM, TaskPerformer
 from .retry_client_state import Refusal, Retrying
-from .stream_clients import NOT_YET, ROOM, TaskPerformer
 
 
 class RetryClient(TaskPerformer):

@@ -68,9 +68,9 @@ def response_headers(
     shared = connections_of(limits, connections)
     deadline = Deadline(shared.limits)
     with needed("response_headers", "live", LIVE):
-        from . import http
+        from . import web_requests
     try:
-        return http.head(url, shared, deadline)
+        return web_requests.head(url, shared, deadline)
     finally:
         if shared is not connections:
             shared.close()
@@ -90,5 +90,5 @@ async def response_headers_async(
     shared = connections_of(limits, connections)
     deadline = Deadline(shared.limits)
     with needed("response_headers_async", "live", LIVE):
-        from . import http
-    return await http.head_async(url, shared, deadline)
+        from . import web_requests
+    return await web_requests.head_async(url, shared, deadline)

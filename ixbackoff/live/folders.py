@@ -18,7 +18,7 @@ from io import FileIO
 from itertools import count
 from typing import BinaryIO
 
-from .file_operations import CREATE, READ, copy_rest, is_name_of, lock, opened, sync_folder, unlink
+from .file_primitives import CREATE, READ, copy_rest, is_name_of, lock, opened, sync_folder, unlink
 
 MARK = ".ixbackoff#"  # before a number, in the name of a file that is being written
 LONGEST_NAME = 240  # bytes: the file system takes 255, and the mark and a number are added

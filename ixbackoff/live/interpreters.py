@@ -91,8 +91,8 @@ def live(
     def download(command: Download) -> None:
         deadline = Deadline(shared.limits)
         with needed("Download", "live", LIVE):
-            from . import http
-        http.fetch(command, shared, deadline, progress)
+            from . import web_requests
+        web_requests.fetch(command, shared, deadline, progress)
 
     return (
         Download.handled_by(download)
@@ -129,8 +129,8 @@ def live_async(
     async def download(command: Download) -> None:
         deadline = Deadline(shared.limits)
         with needed("Download", "live", LIVE):
-            from . import http
-        await http.fetch_async(command, shared, deadline, progress)
+            from . import web_requests
+        await web_requests.fetch_async(command, shared, deadline, progress)
 
     calls: type[CallAsync[Any]] = CallAsync
 

@@ -12,10 +12,10 @@ from typing import NamedTuple, Self
 from weakref import WeakSet
 
 from .._running.abort_requests import COPY, check_not_aborted
-from .._running.boots import boot_id
+from .._running.boot_clock import boot_id
 from .._words.failure_classes import NotReady
 from .._words.printable_text import printable
-from . import file_operations as system
+from . import file_primitives as system
 
 LONGEST_NAME = 240  # bytes: the file system takes 255, and ".", ".part" and ".json" are added
 LONGEST_NOTE = 256 * 1024  # bytes; the headers of a response, escaped, are shorter

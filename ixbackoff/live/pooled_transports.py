@@ -17,11 +17,11 @@ import httpx2
 
 from .._words.own_commands import without_secrets
 from .addresses import AddressRefused, check_port
-from .gates import AsyncHostGate, HostGate
+from .deadline_sockets import AsyncBackend, TimedBackend
+from .host_gates import AsyncHostGate, HostGate
 from .httpx_internals import AsyncSender, Sender, lock_in_c
 from .limits import Limits
 from .pools import AsyncPool, Pool
-from .sockets import AsyncBackend, TimedBackend
 
 IDLE = 30.0  # seconds for which an unused connection stays open
 IDLE_MOST = 32  # unused connections

@@ -13,8 +13,8 @@ from typing import Any, TypeVar, cast
 
 import httpcore2
 
+from .deadline_sockets import USE
 from .httpx_internals import extensions_of, has_trailing_data, keep_none
-from .sockets import USE
 
 # These may mean that the server had closed the connection while it was unused.
 STALE = (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolError)

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from re import Pattern
 from typing import NamedTuple
 
-from .file_operations import READ, is_name_of, is_own, lock
+from .file_primitives import READ, is_name_of, is_own, lock
 
 TAKES_FOLDERS = os.open in os.supports_dir_fd  # false on Windows
 OPEN_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)

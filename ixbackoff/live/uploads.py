@@ -14,7 +14,7 @@ from .._running.abort_requests import check_not_aborted
 from .._words.extras import LIVE, needed
 from .._words.own_commands import Upload, without_secrets
 from . import folders
-from .file_operations import naming
+from .file_primitives import naming
 from .limits import Deadline, Limits
 from .store_errors import store_failures
 from .store_urls import check_free, check_process, file_of, folder_of, store_of

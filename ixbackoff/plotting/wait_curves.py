@@ -40,7 +40,7 @@ def plot(
 
     Args:
         schedules: the schedules by their names in the picture; those of
-            `ixbackoff.schedules.simulation_jitter` may be among them.
+            `ixbackoff.schedules.shortening_jitter` may be among them.
         folder: the folder of the files; it is made if it is missing, and files of the same names
             are replaced.
         wait_count: the number of waits.

@@ -7,10 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..testing.web import Down, Fault, Origin, Reset, Slow, Status, Truncated
+from .chosen_storage import storage_in
 from .commands import Resource
 from .keep_all import keep_all, options_of
 from .progress_display import Display
-from .storage_options import storage_in
 from .summary import Summary
 
 KIB = 1024

@@ -19,6 +19,7 @@ from ..durable.store import checked_database, file_of
 from ..durable.worker_liveness import FileTaken
 from ..live import Connections
 from ..live.safe_removal import own_folder
+from .chosen_storage import Storage, opened_index, storage_of, store_checked
 from .commands import Resource
 from .database_interface import cause_of
 from .durable_workflow import Runs, digest, workflow_for
@@ -31,7 +32,6 @@ from .keep_all import Options, line_of, options_of, summary_of
 from .pipeline import Places
 from .progress_display import Display, log_shown
 from .sqlite import is_in_memory, path_of
-from .storage_options import Storage, opened_index, storage_of, store_checked
 from .summary import Summary
 from .worker_threads import Jobs
 

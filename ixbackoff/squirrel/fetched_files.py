@@ -15,12 +15,12 @@ from uuid import uuid4
 from .._words.failure_classes import NotReady
 from .._words.own_commands import Download
 from ..live.connections import Connections
-from ..live.downloads import Arrival, Fetched
 from ..live.exchanges import Exchange, Progress
-from ..live.http import OpenResponse, complete
 from ..live.limits import Deadline
 from ..live.part_files import PartFile
+from ..live.resumable_downloads import Arrival, Fetched
 from ..live.safe_removal import own_folder
+from ..live.web_requests import OpenResponse, complete
 from .commands import Brought, Fetch, Resource
 
 FOLDER = ".squirrel-parts"

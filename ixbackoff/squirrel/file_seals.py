@@ -11,8 +11,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from .._running.boots import boot_id
-from ..live.file_operations import CREATE, READ, is_sole, opened, unlink
+from .._running.boot_clock import boot_id
+from ..live.file_primitives import CREATE, READ, is_sole, opened, unlink
 from ..live.safe_removal import own_folder
 from .fetched_files import OURS
 

@@ -10,8 +10,8 @@ from .. import Delay, Interpreter, NotReady, Upload
 from .._words.failure_classes import ClientError, ServerError
 from ..live import live, response_headers
 from ..live.connections import Connections
-from ..live.downloads import etag_of
 from ..live.list_and_remove import objects_below, remove_object
+from ..live.resumable_downloads import etag_of
 from ..live.uploads import upload
 from .commands import Fetch, GetETag, ListObjects, Remove, Resource, Stored
 from .fetched_files import FetchedFiles

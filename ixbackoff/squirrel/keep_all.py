@@ -14,6 +14,7 @@ from .. import Delay, Exponential, Interpreter
 from .._limits.budgets import RetryBudget
 from .._words.commands import Handler
 from ..live import Connections
+from .chosen_storage import Storage, opened_index, storage_of, store_checked
 from .commands import Resource
 from .fetched_files import FetchedFiles, fetching_folder
 from .handlers import Handlers, answering
@@ -21,7 +22,6 @@ from .inputs import BadLine, name_of, resources_of
 from .one_line_text import described_with_reason
 from .pipeline import Kept, Places, Row, squirrel
 from .progress_display import Display, log_shown
-from .storage_options import Storage, opened_index, storage_of, store_checked
 from .summary import COPIED, HIT, Summary, SummaryLine
 from .worker_threads import Jobs
 

@@ -3,7 +3,7 @@
 from .._running.traces import Performed
 from .._words.wrong_arguments import explain_arguments
 from .scripts import Answers, Unscripted, always, answers, by_command, computed, takes
-from .switches import NoWaits, SingleTry, no_waits, single_try
+from .suite_switches import NoWaits, SingleTry, no_waits, single_try
 from .virtual import Virtual, VirtualAsync, waited
 from .virtual_fixture import Worlds
 

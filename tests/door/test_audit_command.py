@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from ixbackoff._door import audit_command
 from ixbackoff._door.audit import code_base, stacks
-from ixbackoff._door.audit.layer_report import product
 from ixbackoff._door.audit.layers import LayerTable, matches
+from ixbackoff._door.audit.stack_report import product
 from ixbackoff._door.audit.stacks import Follower, walked
 
 from ..support.audited import audited

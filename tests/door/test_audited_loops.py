@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ixbackoff._door.audit.layer_report import product
+from ixbackoff._door.audit.stack_report import product
 from ixbackoff._door.audit.stacks import Follower, walked
 
 HEAD = """

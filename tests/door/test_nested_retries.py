@@ -9,7 +9,7 @@ import pytest
 
 from ixbackoff import Misuse, NotReady
 from ixbackoff._door import check_command
-from ixbackoff._door.audit.layer_report import nested
+from ixbackoff._door.audit.stack_report import nested
 from ixbackoff._door.audit.stacks import walked
 from ixbackoff.testing import no_waits
 

@@ -31,7 +31,7 @@ from ixbackoff import (
     plan,
 )
 from ixbackoff.__main__ import main
-from ixbackoff._door.service_timeouts import SERVICES, ServiceLimit, fit
+from ixbackoff._door.platform_time_limits import SERVICES, ServiceLimit, fit
 from ixbackoff.testing import Virtual, takes
 
 from ..support import jobs

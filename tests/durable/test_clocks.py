@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ixbackoff._running.boots import Boot
+from ixbackoff._running.boot_clock import Boot
 from ixbackoff.durable import clocks
 from ixbackoff.durable.clocks import DatabaseClock, left
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ixbackoff import N1, Constant, at, call
-from ixbackoff._running.boots import Boot
+from ixbackoff._running.boot_clock import Boot
 from ixbackoff.durable import Engine, clocks, durable
 from ixbackoff.live import live
 

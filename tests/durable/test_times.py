@@ -23,7 +23,7 @@ from ixbackoff import (
     at,
     call,
 )
-from ixbackoff._running.boots import Boot
+from ixbackoff._running.boot_clock import Boot
 from ixbackoff.durable import durable
 from ixbackoff.live import live
 from ixbackoff.observing import observed

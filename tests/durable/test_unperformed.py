@@ -12,7 +12,7 @@ from dbos._sys_db import SystemDatabase
 from sqlalchemy.exc import OperationalError
 
 from ixbackoff import N1, at, call
-from ixbackoff.durable import abandoned_runs, durable
+from ixbackoff.durable import durable, unperformed_runs
 from ixbackoff.live import live
 
 from ..support.durable.engines import until, working
@@ -46,7 +46,7 @@ def test_the_answer_of_taking_a_run_is_lost(
     times: list[object] = []
     usual = SystemDatabase.start_queued_workflows
     monkeypatch.setattr(SystemDatabase, "start_queued_workflows", failing_after(usual, times))
-    monkeypatch.setattr(abandoned_runs, "ROUND", 0.3)
+    monkeypatch.setattr(unperformed_runs, "ROUND", 0.3)
     with caplog.at_level(logging.WARNING, "ixbackoff"), working(tmp_path, live(), once) as engine:
         engine.start_with_id("one", once).result()
     assert times
@@ -64,7 +64,7 @@ def test_a_run_that_a_task_performs_is_not_one(
     def long() -> Any:
         return at(N1).do(call(performed.append, 1)).wait().do(call(performed.append, 2))
 
-    monkeypatch.setattr(abandoned_runs, "ROUND", 0.1)
+    monkeypatch.setattr(unperformed_runs, "ROUND", 0.1)
     with caplog.at_level(logging.WARNING, "ixbackoff"), working(tmp_path, live(), long) as engine:
         engine.start_with_id("one", long).result()
         until(lambda: not engine.store.performed_by("local"))

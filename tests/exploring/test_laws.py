@@ -24,8 +24,8 @@ from ixbackoff import (
 from ixbackoff._meaning.run_defaults import Defaults
 from ixbackoff.testing import Performed, Virtual, takes
 from ixbackoff.testing.exploring import Surprise, dies, fails, slow
+from ixbackoff.testing.exploring.checked_history_run import Walk
 from ixbackoff.testing.exploring.history import History
-from ixbackoff.testing.exploring.history_walks import Walk
 from ixbackoff.testing.exploring.model import checked_program, planned
 from ixbackoff.testing.exploring.scope import Scope, Setting
 

@@ -33,7 +33,7 @@ from ixbackoff.fleet import (
     instantly,
     simulate,
 )
-from ixbackoff.fleet.fleet_command import main as fleet
+from ixbackoff.fleet.fleet_subcommands import main as fleet
 from ixbackoff.schedules import Constant, Exponential
 
 

@@ -30,7 +30,7 @@ from ixbackoff import (
 from ixbackoff._limits.deadlines import time_limit
 from ixbackoff.fleet import BoundedQueue, Outage, Outcome, instantly, simulate
 from ixbackoff.schedules import Timing
-from ixbackoff.schedules.simulation_jitter import Every, FullJitter
+from ixbackoff.schedules.shortening_jitter import Every, FullJitter
 
 from ..support.fleets.scripted import Script, Scripted, fleet, in_a_row, line, lines
 from ..support.ways.programs import Ask

@@ -22,7 +22,7 @@ from ixbackoff.fleet import (
     simulate_many,
 )
 from ixbackoff.schedules.base import Chance, WaitFunction
-from ixbackoff.schedules.simulation_jitter import Shortening
+from ixbackoff.schedules.shortening_jitter import Shortening
 
 pytestmark = pytest.mark.slow
 

@@ -18,7 +18,7 @@ from benchmarks.fitted_services import Truth as Real
 from benchmarks.fitted_services import load, policies, serve
 from ixbackoff.fleet.fit_command import main
 from ixbackoff.fleet.fits.choosing import Model, fitted
-from ixbackoff.fleet.fits.foretelling import saved_model
+from ixbackoff.fleet.fits.fitted_service import saved_model
 from ixbackoff.fleet.fits.recorded_tries import recorded
 from ixbackoff.fleet.simulate_command import main as simulate_main
 from ixbackoff.fleet.simulate_command import scaled

@@ -28,7 +28,7 @@ from ixbackoff import (
 )
 from ixbackoff.fleet import Outcome
 from ixbackoff.schedules import Timing
-from ixbackoff.schedules.simulation_jitter import DecorrelatedJitter, EqualJitter, FullJitter
+from ixbackoff.schedules.shortening_jitter import DecorrelatedJitter, EqualJitter, FullJitter
 
 from ..support.fleets.scripted import (
     FAILS,

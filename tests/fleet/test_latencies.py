@@ -22,7 +22,7 @@ from ixbackoff.fleet import (
     simulate,
     simulate_many,
 )
-from ixbackoff.fleet.fleet_command import main as fleet
+from ixbackoff.fleet.fleet_subcommands import main as fleet
 
 
 class Ask(Command[None]):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff.fleet import Events
-from ixbackoff.fleet.services.fair_sharing import Sharing
+from ixbackoff.fleet.services.equal_speed_sharing import Sharing
 
 
 @given(st.lists(st.tuples(st.floats(0, 9), st.floats(0.1, 9)), min_size=1, max_size=8))

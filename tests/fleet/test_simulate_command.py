@@ -15,7 +15,7 @@ import pytest
 
 from ixbackoff import N0, N3, Call, Command, Download, Misuse, NotReady, at, call, do
 from ixbackoff.fleet import Answering, BoundedQueue, Outage, simulate
-from ixbackoff.fleet.fleet_command import COMMANDS, main
+from ixbackoff.fleet.fleet_subcommands import COMMANDS, main
 from ixbackoff.testing import answers, takes
 
 from ..support.ways.programs import Ask

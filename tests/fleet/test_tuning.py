@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ixbackoff.fleet.fleet_command import main as fleet
+from ixbackoff.fleet.fleet_subcommands import main as fleet
 from ixbackoff.fleet.tune_command import Tuned, failing_rate, tuned
 from ixbackoff.schedules.published import thain
 

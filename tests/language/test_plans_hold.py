@@ -29,7 +29,7 @@ from ixbackoff import (
     at,
     plan,
 )
-from ixbackoff._meaning.runs import ProgramRun
+from ixbackoff._meaning.run_state import ProgramRun
 from ixbackoff._meaning.semantics import attempted, chained
 from ixbackoff._meaning.trampoline import driven
 from ixbackoff._words.own_commands import Delay

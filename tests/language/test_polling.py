@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ixbackoff import N2, N3, Call, NotReady, ServerError, at, call, do
-from ixbackoff.schedules.operation_status import OperationFailed, succeeded
+from ixbackoff.schedules.polled_status import OperationFailed, succeeded
 from ixbackoff.testing import Virtual, always, answers, waited
 
 from ..support.ways.attempts import a

@@ -47,7 +47,7 @@ def test_what_windows_lacks_is_not_missed(tmp_path: Path) -> None:
 
 
 def test_the_test_hides_what_it_says() -> None:
-    program = HIDE + "exec('import fcntl', {'__name__': 'ixbackoff.live.file_operations'})"
+    program = HIDE + "exec('import fcntl', {'__name__': 'ixbackoff.live.file_primitives'})"
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
     )

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from ixbackoff import N3, Download, Exponential, NotReady, at, is_transient
-from ixbackoff.live import file_operations, live
+from ixbackoff.live import file_primitives, live
 from ixbackoff.live.part_files import OPEN, PartFile
 from ixbackoff.testing.web import Origin, Slow, Truncated
 
@@ -212,7 +212,7 @@ def test_a_file_system_without_locks_is_not_taken_for_another_download(
     def lock(_: int) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
-    monkeypatch.setattr(file_operations, "lock", lock)
+    monkeypatch.setattr(file_primitives, "lock", lock)
     command = Download("http://localhost/a", str(tmp_path / "a"))
     with pytest.raises(OSError, match=r"No locks available.*/a'") as caught:
         way.perform(command)
@@ -246,7 +246,7 @@ def test_a_file_that_was_renamed_while_waiting_for_its_lock_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "a"
-    lock = file_operations.lock
+    lock = file_primitives.lock
 
     def renamed_before(descriptor: int) -> None:
         if not target.exists():
@@ -254,7 +254,7 @@ def test_a_file_that_was_renamed_while_waiting_for_its_lock_is_not_written(
             (tmp_path / ".a.part").rename(target)
         lock(descriptor)
 
-    monkeypatch.setattr(file_operations, "lock", renamed_before)
+    monkeypatch.setattr(file_primitives, "lock", renamed_before)
     with PartFile(str(target)) as part:
         part.write(ACORN)
         assert target.read_bytes() == b"another's"

@@ -16,7 +16,7 @@ import pytest
 
 from ixbackoff import N0, Download, at
 from ixbackoff.live import Connections, Limits, live
-from ixbackoff.live.gates import HostGate
+from ixbackoff.live.host_gates import HostGate
 from ixbackoff.live.part_files import OPEN, PartFile
 from ixbackoff.live.pools import Pool, WatchedConnection
 from ixbackoff.testing.web import Document, Origin

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from ixbackoff import N0, N2, ClientError, Download, Exponential, ServerError, at
 from ixbackoff.live import Limits, TooLarge, live
-from ixbackoff.live.downloads import GAIN, OVERLAP, validator_of
+from ixbackoff.live.resumable_downloads import GAIN, OVERLAP, validator_of
 from ixbackoff.testing.web import (
     Answer,
     Connection,

@@ -14,10 +14,10 @@ import pytest
 
 from ixbackoff import N0, Attempt, Download, all_of, at
 from ixbackoff.live import Connections, Limits, live, live_async, response_headers
+from ixbackoff.live.deadline_sockets import used
 from ixbackoff.live.limits import Deadline
 from ixbackoff.live.pooled_transports import AsyncTransport
 from ixbackoff.live.pools import AsyncPool, Pool
-from ixbackoff.live.sockets import used
 from ixbackoff.testing.web import Origin
 
 from ..support.servers.keeping import keeping

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from ixbackoff import Schedule, plan
-from ixbackoff._meaning.runs import ProgramRun
+from ixbackoff._meaning.run_state import ProgramRun
 from ixbackoff._meaning.semantics import attempted, chained
 from ixbackoff._meaning.trampoline import driven
 from ixbackoff._words.own_commands import Delay

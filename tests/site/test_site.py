@@ -67,7 +67,7 @@ MODULES = {
     "ixbackoff.middleware": (),
     "ixbackoff.observing": (),
     "ixbackoff.plotting": (),
-    "ixbackoff.schedules.operation_status": ("OperationFailed", "succeeded"),
+    "ixbackoff.schedules.polled_status": ("OperationFailed", "succeeded"),
     "ixbackoff.schedules.published": (
         "aws_polling",
         "thain",
@@ -78,7 +78,7 @@ MODULES = {
         "WholeSeconds",
     ),
     "ixbackoff.schedules": (),
-    "ixbackoff.schedules.simulation_jitter": (
+    "ixbackoff.schedules.shortening_jitter": (
         "Shortening",
         "Jitter",
         "FullJitter",

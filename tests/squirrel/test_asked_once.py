@@ -10,7 +10,7 @@ import pytest
 
 from ixbackoff import NotReady
 from ixbackoff.live import Connections
-from ixbackoff.live.downloads import OVERLAP
+from ixbackoff.live.resumable_downloads import OVERLAP
 from ixbackoff.squirrel.commands import Brought, Fetch, ListObjects, Resource, Stored
 from ixbackoff.squirrel.fetched_files import FetchedFiles
 from ixbackoff.squirrel.handlers import Handlers

@@ -15,7 +15,7 @@ import boto3  # type: ignore[import-untyped]
 import pytest
 
 from ixbackoff.durable import durable_command as commandline
-from ixbackoff.live.downloads import OVERLAP
+from ixbackoff.live.resumable_downloads import OVERLAP
 from ixbackoff.squirrel.commands import Resource
 from ixbackoff.squirrel.file_seals import PREFIX
 from ixbackoff.testing.web import Fault, Hang, Origin, Status

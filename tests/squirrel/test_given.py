@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ixbackoff import NotReady
-from ixbackoff.live.downloads import OVERLAP
 from ixbackoff.live.part_files import PartFile, PartOrigin
+from ixbackoff.live.resumable_downloads import OVERLAP
 from ixbackoff.squirrel.commands import Brought, Fetch, Resource, Swap
 from ixbackoff.squirrel.fetched_files import FOLDER, FetchedFiles
 from ixbackoff.squirrel.index import Index

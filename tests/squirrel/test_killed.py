@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ixbackoff.live.downloads import OVERLAP
+from ixbackoff.live.resumable_downloads import OVERLAP
 from ixbackoff.squirrel import keep_all
 from ixbackoff.squirrel.commands import Resource
 from ixbackoff.squirrel.fetched_files import FOLDER, fetching_folder, open_file

@@ -21,7 +21,7 @@ from ixbackoff.live import live, live_async
 from ixbackoff.observing import WaitBegan, observed
 from ixbackoff.schedules import Constant
 from ixbackoff.testing import no_waits
-from ixbackoff.testing.switches import NoRealWaits
+from ixbackoff.testing.suite_switches import NoRealWaits
 
 from ..support.ways.functions import (
     ASYNC,

@@ -19,7 +19,7 @@ from ixbackoff.plotting import plot
 from ixbackoff.plotting.plot_command import main
 from ixbackoff.schedules import Timing
 from ixbackoff.schedules.published import post_blue, post_green
-from ixbackoff.schedules.simulation_jitter import FullJitter
+from ixbackoff.schedules.shortening_jitter import FullJitter
 
 FILES = ["waits-linear.png", "waits-linear.svg", "waits-logarithmic.png", "waits-logarithmic.svg"]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -108,7 +108,7 @@ def test_one_command_draws_the_pictures_of_the_post(tmp_path: Path) -> None:
 def test_any_schedules_are_drawn_also_those_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "from ixbackoff import Exponential, Listed\n"
-        "from ixbackoff.schedules.simulation_jitter import FullJitter\n"
+        "from ixbackoff.schedules.shortening_jitter import FullJitter\n"
         "short = Exponential(0.1, 3) & Listed([1, 2, 9])\n"
         "_full = FullJitter()\n"
     )

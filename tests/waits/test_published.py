@@ -23,7 +23,7 @@ from ixbackoff.schedules.published import (
     post_green,
     thain,
 )
-from ixbackoff.schedules.simulation_jitter import (
+from ixbackoff.schedules.shortening_jitter import (
     DecorrelatedJitter,
     EqualJitter,
     Every,

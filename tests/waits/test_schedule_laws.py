@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ixbackoff import N8, Constant, Exponential, NotReady, Schedule, Throttled, at, plan
 from ixbackoff.schedules.published import post_blue
-from ixbackoff.schedules.simulation_jitter import Shortening
+from ixbackoff.schedules.shortening_jitter import Shortening
 from ixbackoff.testing import Virtual, always, answers
 
 from ..support.generators.random_schedules import (

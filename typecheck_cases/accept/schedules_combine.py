@@ -17,7 +17,7 @@ from ixbackoff import (
     plan,
     schedules,
 )
-from ixbackoff.schedules import published, simulation_jitter
+from ixbackoff.schedules import published, shortening_jitter
 
 capped = Exponential(base=0.1, factor=3) & Constant(60)
 assert_type(capped, Schedule)
@@ -50,7 +50,7 @@ def compared(*timings: schedules.Timing) -> list[list[float]]:
     return [timing.preview(5, seed=1) for timing in timings]
 
 
-compared(capped, Squares(), simulation_jitter.FullJitter(), simulation_jitter.Every(30))
+compared(capped, Squares(), shortening_jitter.FullJitter(), shortening_jitter.Every(30))
 capped.begin(random.Random(1))
 capped.begin(random)
 waits = capped.begin()

@@ -13,23 +13,23 @@ from ixbackoff import (
     schedules,
     unroll,
 )
-from ixbackoff.schedules import published, simulation_jitter
+from ixbackoff.schedules import published, shortening_jitter
 
-full = simulation_jitter.FullJitter(base=0.1, cap=20)
-every = simulation_jitter.Every(30)
-raw = simulation_jitter.RawNormalJitter(published.post_green)
+full = shortening_jitter.FullJitter(base=0.1, cap=20)
+every = shortening_jitter.Every(30)
+raw = shortening_jitter.RawNormalJitter(published.post_green)
 
 
 async def run(interpreter: Interpreter[Standard]) -> None:
     at(N3).end().run(interpreter, schedule=full)  # E: [arg-type]
-    at(N3).end().run(interpreter, schedule=simulation_jitter.EqualJitter())  # E: [arg-type]
-    at(N3).end().run(interpreter, schedule=simulation_jitter.DecorrelatedJitter())  # E: [arg-type]
+    at(N3).end().run(interpreter, schedule=shortening_jitter.EqualJitter())  # E: [arg-type]
+    at(N3).end().run(interpreter, schedule=shortening_jitter.DecorrelatedJitter())  # E: [arg-type]
     at(N3).end().run(interpreter, schedule=every)  # E: [arg-type]
     at(N3).end().run(interpreter, schedule=raw)  # E: [arg-type]
     await at(N3).end().run_async(interpreter, schedule=full)  # E: [arg-type]
 
 
-def undecided(timing: Schedule | simulation_jitter.Shortening, other: schedules.Timing) -> None:
+def undecided(timing: Schedule | shortening_jitter.Shortening, other: schedules.Timing) -> None:
     plan(at(N3).end(), timing)  # E: [arg-type]
     plan(at(N3).end(), other)  # E: [arg-type]
 
@@ -46,4 +46,4 @@ full + full  # E: [operator]
 2 * full  # E: [operator]
 full.jittered()  # E: [attr-defined]
 published.WholeSeconds(full)  # E: [arg-type]
-simulation_jitter.RawNormalJitter(Exponential())  # E: [arg-type]
+shortening_jitter.RawNormalJitter(Exponential())  # E: [arg-type]

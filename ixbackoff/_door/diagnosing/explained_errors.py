@@ -16,8 +16,8 @@ from ..reading.sources import Place, Source
 from ..reading.wordings import DOWN, RUNS, TO_N0, Parsed, parse
 from . import (
     callables,
-    declared_types,
     sealed_classes,
+    wrong_annotations,
     wrong_effects,
     wrong_handlers,
     wrong_joins,
@@ -46,9 +46,9 @@ EXPLAIN: tuple[Callable[[Parsed], Explanation | None], ...] = (
     wrong_handlers.workflow,
     wrong_joins.bound,
     wrong_rungs.not_a_rung,
-    declared_types.another_program,
-    declared_types.another_rung,
-    declared_types.not_a_type,
+    wrong_annotations.another_program,
+    wrong_annotations.another_rung,
+    wrong_annotations.not_a_type,
     wrong_handlers.interpreter,
     wrong_handlers.handler,
     wrong_handlers.around_or_as_in,

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from math import ceil, log, nan
 from statistics import correlation
 
-from ..outcomes import Outcome
 from ..reports import written
 from ..seed_results import quantile
+from ..simulation_outcome import Outcome
 from .choosing import Model
-from .foretelling import BAND, numbers_between
+from .fitted_service import BAND, numbers_between
 from .recorded_tries import Try
 
 FEW, BUSY = 500, 50  # the fewest tries, and the fewest that found all workers at work

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..._words.failure_classes import Throttled
 from ..event_queue import Events
-from .fair_sharing import Sharing
+from .equal_speed_sharing import Sharing
 from .service import Request, Service, Serving
 from .work import Work, check_seconds, drawn
 

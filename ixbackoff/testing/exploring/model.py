@@ -15,8 +15,8 @@ from ..._words.rungs import N0
 from ..._writing.programs import Program
 from ...schedules.algebra import Schedule, check_schedule
 from ..virtual import Known
+from .checked_history_run import DrawnWalk, TextWalk, Walk
 from .history import Drawn, End, Explored, History
-from .history_walks import DrawnWalk, TextWalk, Walk
 from .printing import broken
 from .scope import Scope, Setting
 from .searching import Progress, Search

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from ..._running.traces import Performed
 from ..._words.own_commands import Delay
 from ..._words.values import fields_of
+from .checked_history_run import Walk
 from .history import Broken, History, Occurrence, Option, short
 from .history_execution import Machine
-from .history_walks import Walk
 from .persistence import Persistent
 from .scope import Scope
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from ..._meaning.chains import Ladder, Step
 from ..._meaning.run_defaults import Defaults
-from ..._meaning.runs import ProgramRun
+from ..._meaning.run_state import ProgramRun
 from ..._meaning.semantics import unrolled
 from ..._meaning.steps import ResumeStep, RetryStep
 from ..._running.concurrent_effects import Aborted, awaits_other

@@ -15,7 +15,7 @@ from ixbackoff import Constant, Do, Exponential, NotReady, Pick, Throttled, atte
 from ixbackoff.fleet import Events, Outcome, Request, Service, Serving, instantly, simulate
 from ixbackoff.schedules import Timing
 from ixbackoff.schedules.kinds import powers_of_two
-from ixbackoff.schedules.simulation_jitter import DecorrelatedJitter, EqualJitter, Every, FullJitter
+from ixbackoff.schedules.shortening_jitter import DecorrelatedJitter, EqualJitter, Every, FullJitter
 from ixbackoff.testing import Performed, Virtual, takes
 
 from ..generators.programs import failures

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ixbackoff import Delay, Throttled
 from ixbackoff._meaning.run_defaults import Defaults
-from ixbackoff._meaning.runs import ProgramRun
+from ixbackoff._meaning.run_state import ProgramRun
 from ixbackoff._meaning.semantics import unrolled
 
 from .killing import Report

@@ -24,7 +24,7 @@ from unittest.mock import patch
 from dbos import DBOS, DBOSClient
 from dbos._sys_db import SystemDatabase
 
-from ixbackoff._running.boots import Boot, since_boot
+from ixbackoff._running.boot_clock import Boot, since_boot
 from ixbackoff.durable import Engine, clocks
 from ixbackoff.durable.dbos_journal import Held, SegmentJournal
 from ixbackoff.durable.journal import Entry, Line

@@ -81,7 +81,7 @@ def prepare(moment: str) -> None:
     elif moment == "copy":
         pieces = Moments(LATE, kill)
         patch("ixbackoff.live.folders.link", lambda *_: False).start()
-        patch("ixbackoff.live.file_operations.PIECE", PIECE).start()
+        patch("ixbackoff.live.file_primitives.PIECE", PIECE).start()
         patch(
             "ixbackoff.squirrel.handlers.upload",
             lambda command, stores, limits, unchanging: uploads.upload(

@@ -11,14 +11,14 @@ import sys
 from types import SimpleNamespace
 from unittest.mock import patch
 
-from ixbackoff._running import boots
+from ixbackoff._running import boot_clock
 from ixbackoff.squirrel.squirrel_command import main
 
 from .mutated import MISTAKES
 
 if __name__ == "__main__":
     _, start, mistake, *words = sys.argv
-    patch.object(boots, "BOOT_ID", SimpleNamespace(read_text=lambda: start)).start()
+    patch.object(boot_clock, "BOOT_ID", SimpleNamespace(read_text=lambda: start)).start()
     if mistake:
         MISTAKES[mistake]()
     sys.exit(main(words))

@@ -17,11 +17,11 @@ from ..._words.rungs import N0
 from ..._writing.attempts import do
 from ..._writing.programs import at
 from ..event_queue import Events
-from ..outcomes import Outcome
 from ..services.processor_sharing import ProcessorSharing
 from ..services.queue import BoundedQueue
 from ..services.service import Forwarding, Request, Service, Serving
 from ..simulation import simulate
+from ..simulation_outcome import Outcome
 from .choosing import VERSION, Candidate, Model
 
 ENDLESS = 10**9

@@ -27,7 +27,7 @@ def succeeded(status: str) -> str:
     exponential backoff in AWS").
 
     >>> from ixbackoff import N3, Call, at, call, do
-    >>> from ixbackoff.schedules.operation_status import succeeded
+    >>> from ixbackoff.schedules.polled_status import succeeded
     >>> from ixbackoff.testing import Virtual, answers
     >>> world = Virtual(Call.handled_by(answers("NOT_READY", "THROTTLED", "SUCCESS")))
     >>> at(N3).retry(do(call(str, "status")).map(succeeded)).run(world.interpreter)

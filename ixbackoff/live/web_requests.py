@@ -13,12 +13,12 @@ import httpx2
 
 from .._words.own_commands import Download
 from .connections import Connections
-from .downloads import Arrival, Fetched, etag_of
+from .deadline_sockets import used
 from .exchanges import Exchange, Progress
 from .limits import Deadline, Limits
 from .part_files import PartFile
 from .pooled_transports import HEADERS, timeout_of
-from .sockets import used
+from .resumable_downloads import Arrival, Fetched, etag_of
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 SHORTLY = Limits(total_timeout=0.1)

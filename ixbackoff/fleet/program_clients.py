@@ -10,7 +10,7 @@ from typing import Any
 from .._limits.deadlines import LEFT, Expired, Left, Limit, check_in_time, clean_up, seconds_left
 from .._meaning.chains import Chain, Ladder
 from .._meaning.run_defaults import Defaults
-from .._meaning.runs import InAttempt, ProgramRun
+from .._meaning.run_state import InAttempt, ProgramRun
 from .._meaning.semantics import attempted, limited, unrolled
 from .._meaning.trampoline import (
     IN_PLACE,
