@@ -192,8 +192,7 @@ def caller_async(called: Called, swapped: list[Observer | None]) -> Any:
         except BaseException as failure:
             mine[0] = None
             try:  # `ended` closes `watched`, too: see `interrupt_safety`
-                was_cancelled = again is not None and again[3]()
-                ended(failure, called, k, waited, seconds is None, watched, was_cancelled)
+                ended(failure, called, k, waited, seconds is None, watched, again and again[3]())
             finally:
                 if watched is not None:
                     watched.close(failure)
