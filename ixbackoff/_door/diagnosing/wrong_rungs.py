@@ -138,7 +138,7 @@ NO_NUMBER = Explanation(
 
 
 def not_a_rung(parsed: Parsed) -> Explanation | None:
-    variable = re.search(r"@(\w+)", parsed.wanted)  # pyright names the function only there
+    variable = re.search(r"@(\w+)", parsed.wanted)  # as in `N@at` of pyright
     name = parsed.method or (variable[1] if variable else "")
     if parsed.kind == "parameter" and name == "backoff":
         return NO_NUMBER
