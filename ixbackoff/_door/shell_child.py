@@ -62,7 +62,7 @@ def numbers(names: Sequence[str]) -> set[signal.Signals]:
 
 
 def started(words: tuple[str, ...], mask: set[signal.Signals]) -> int:
-    """Start a command with the signal mask `mask`, and without the actions that Python has set."""
+    """Start a command with the signal mask `mask`; reset the signals that Python ignores."""
     sys.stdout.flush()
     sys.stderr.flush()
     defaults = numbers(("SIGPIPE", "SIGXFSZ"))  # Python ignores them

@@ -30,7 +30,7 @@ class Stack(NamedTuple):
     leaf: str = ""  # a call of another library
     gives: tuple[str, ...] = (ANY,)  # the exceptions that it raises
     way: tuple[str, ...] = ()  # the functions that lead to the call
-    sure: bool = True
+    sure: bool = True  # whether each layer certainly retries the call
     later: bool = False  # in a coroutine that is returned, and awaited elsewhere
 
     @property

@@ -70,7 +70,7 @@ def unanswered(row: str, wanted: str) -> Explanation | None:
             f"Write {split(missing[0]).name}[...] with the same type in both places.",
         )
     if "object" in missing:
-        said = "mypy infers object for the commands of more than eight different effects."
+        said = "mypy infers the type object for the commands of more than eight different effects."
         fix = "Nest them: all_of(all_of(first, second), third, ...)."
         return Explanation("no-handler", said, fix)
     names = [split(one).name for one in missing]
@@ -129,7 +129,7 @@ def handler(parsed: Parsed) -> Explanation | None:
         fix = f"Return {promised(gives)}, or let the class of the command promise another type."
         if gives in UNKNOWN:
             said = f"The command has no answer, but this handler returns {got}."
-            fix = "Raise an exception in the handler, and annotate it with -> Never."
+            fix = "Raise an exception in the handler, and annotate the handler with -> Never."
         return Explanation("wrong-answer", said, fix)
     return Explanation(
         "not-a-handler",

@@ -46,7 +46,7 @@ def joined(parsed: Parsed) -> Explanation | None:
 
 
 def joined_by_a_method(parsed: Parsed) -> Explanation | None:
-    """Explain two programs whose rungs differ, where a message of pyrefly names the method."""
+    """Explain a join on different rungs: pyrefly names an argument of `__rshift__` or `__or__`."""
     if parsed.kind != "argument" or parsed.method not in ("__rshift__", "__or__"):
         return None
     if not (is_program(parsed.got) and is_program(parsed.wanted)):

@@ -279,7 +279,7 @@ def lines_of(node: ast.expr | ast.stmt) -> range:
 
 
 def begun(node: ast.expr) -> Span | None:
-    """Return the rungs of `at(N3)`."""
+    """Return the rungs where a chain such as `at(N3)` begins; `None` for any other expression."""
     name = re.fullmatch(r"at\(N(\d+)\)", ast.unparse(node))
     return Span(int(name[1]), int(name[1])) if name else None
 
