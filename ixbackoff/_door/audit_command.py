@@ -38,7 +38,7 @@ def parser() -> Parser:
 
 
 def above(stack: Stack, limit: int | None) -> bool:
-    return limit is None or stack.tries * 2**stack.unknown > limit
+    return limit is None or stack.tries * 2**stack.unknown > limit  # an unknown count is 2
 
 
 def main(words: list[str]) -> int:

@@ -14,7 +14,7 @@ from .python_files import python_files
 if TYPE_CHECKING:
     from .reading.checker_output import Error
 
-UNCHANGED = ("full", "concise")  # formats that print other errors as they are
+UNCHANGED = ("full", "concise")  # formats that print errors without an explanation as they are
 FORMATS = (*UNCHANGED, "json", "github", "sarif")
 
 
@@ -26,8 +26,8 @@ def parsed(words: list[str]) -> tuple[str, str, list[str]]:
         description="Run a type checker, and explain its errors about programs with a sentence, "
         "a drawing of the ladder, and a correction. Other errors are printed unchanged. All other "
         "arguments, and all after --, are passed to the checker. mypy runs the plugins that its "
-        "configuration names, even if that is in a folder above: check only code that you trust. "
-        "With - the output of a checker is read from standard input: mypy src | ixbackoff check -",
+        "configuration names, even if that file is in a folder above: check only code that you "
+        "trust. With -, read a checker's output from standard input: mypy src | ixbackoff check -",
         epilog="Exit status: that of the checker; 1 if only this command finds an error; 2 "
         "if the checker is not installed; with -, 1 if there are errors. `ixbackoff explain CODE` "
         "prints the page of a mistake.",

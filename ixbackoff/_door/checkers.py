@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 class Checker(NamedTuple):
     commands: tuple[str, ...] = ()  # its subcommands; the first is the default
-    plainly: tuple[str, ...] = ()  # the options for one line for each error, with its column
+    plainly: tuple[str, ...] = ()  # options to print each error in one line, with its column
 
 
 LINES = ("--no-pretty", "--show-column-numbers", "--no-color-output", "--show-error-codes")

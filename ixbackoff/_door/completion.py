@@ -14,7 +14,7 @@ from .subcommands import SUBCOMMANDS
 
 SHELLS = ("bash", "zsh")
 PACKAGE = __name__.partition(".")[0]
-COMPLETE = "complete"  # the attribute of an action that shtab reads
+COMPLETE = "complete"  # shtab reads this attribute of an action
 FILES = ("FILE", "MODULE:")  # prefixes of the metavars of arguments that may be files
 
 

@@ -65,7 +65,7 @@ def value(text: str) -> Any:
 
 
 def program(text: str, given: Sequence[Any] = ()) -> Found:
-    """Find a program, or make it by calling the function that `text` names with `given`."""
+    """Find the program `text`, or call the function `text` with `given` to make a program."""
     named = made = imported(text)
     if given or (not hasattr(named, PROGRAM) and is_function(named)):
         made = called(text, named, given)

@@ -21,7 +21,7 @@ from .stderr_log import logged, with_notes
 
 
 def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Namespace:
-    """Parse the words before `--`, which name a rung if `of_shell`, and else a program."""
+    """Parse the words before `--`, which name a rung if `of_shell`, else a program."""
     parser = Parser(
         prog="ixbackoff run",
         usage="ixbackoff run MODULE:PROGRAM [options] [-- ARGUMENT ...]\n"

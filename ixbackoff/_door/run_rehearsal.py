@@ -62,7 +62,7 @@ def outcome(text: str) -> Any:
 
 
 def rehearsed(found: Found, script: list[Any], options: dict[str, Any], form: str) -> int:
-    """Run a program in virtual time, print its commands as `form`; return 1 if it failed."""
+    """Run a program in virtual time; print its commands as text or JSON; return 1 if it failed."""
     issued = 0
 
     def answer(command: Command[Any]) -> Any:

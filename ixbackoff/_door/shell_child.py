@@ -42,7 +42,7 @@ def performed(words: tuple[str, ...], limit: float | None) -> ChildEnd:
     later. Raises NotStarted.
     """
     for ours in signal.SIGCHLD, signal.SIGALRM:
-        if signal.getsignal(ours) is signal.SIG_IGN:  # it would lose the status or the limit
+        if signal.getsignal(ours) is signal.SIG_IGN:  # ignoring it loses the status or the limit
             signal.signal(ours, signal.SIG_DFL)
     watched = {signal.SIGCHLD, signal.SIGALRM, *numbers(PASSED_ON)}
     watched -= {one for one in watched if signal.getsignal(one) is signal.SIG_IGN}
@@ -62,7 +62,7 @@ def numbers(names: Sequence[str]) -> set[signal.Signals]:
 
 
 def started(words: tuple[str, ...], mask: set[signal.Signals]) -> int:
-    """Start a command with the signal mask `mask`, and without the actions that Python has set."""
+    """Start a command with the signal mask `mask`; reset the signals that Python ignores."""
     sys.stdout.flush()
     sys.stderr.flush()
     defaults = numbers(("SIGPIPE", "SIGXFSZ"))  # Python ignores them

@@ -33,7 +33,7 @@ SAID = [
         "at(N3).retry(all_of(a, b, a, b, a, b, a, b, a)).run(interpreter)",
         'Argument 1 to "run" of "Program" has incompatible type "Interpreter[Get | Count]"; '
         'expected "Interpreter[object]"',
-        "mypy infers object for the commands of more than eight different effects.",
+        "mypy infers the type object for the commands of more than eight different effects.",
     ),
     (
         "Delay(2)",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-KEPT, SHARE = 500_000, 16  # trees are dropped after so many bytes, or 1/16 of all if that is more
+KEPT, SHARE = 500_000, 16  # `each` drops trees after so many bytes of source, or 1/16 of it if more
 
 
 class Imported(NamedTuple):
@@ -32,7 +32,7 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 
 def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Yield nodes and all nodes below them, in order; of those in a definition, only decorators."""
+    """Yield nodes and all nodes below them, in order; below a definition, only its decorators."""
     stack = [*nodes][::-1]
     while stack:
         node = stack.pop()
@@ -147,14 +147,14 @@ class Scope:
         return any(name_of(one) in names for one in self.decorators)
 
     def everything(self) -> Iterator[Scope]:
-        """Yield the scope, and those in it at any depth."""
+        """Yield this scope, and the scopes in it at any depth."""
         yield self
         for one in self.inner.values():
             yield from one.everything()
 
 
 class Module:
-    """A file of the code base. Reading `scope` parses it again if its tree was dropped."""
+    """A file of the code base. Reading `scope` parses the file again if its tree was dropped."""
 
     def __init__(self, path: Path, root: Path) -> None:
         self.path, self.is_package = path, path.stem == "__init__"
@@ -193,7 +193,7 @@ class CodeBase:
         self.ends = {name: same[0] for name, same in ends.items() if len(same) == 1}
 
     def each(self, *known: dict[Any, Any]) -> Iterator[Module]:
-        """Yield all modules; after each share, drop all trees, and clear the caches `known`.
+        """Yield all modules; after each share of the source, drop all trees and the caches `known`.
 
         Trees need some 30 times the memory of their source. The garbage collector would visit all
         trees again and again while they grow in number, so it is off meanwhile.
@@ -217,6 +217,6 @@ class CodeBase:
                 gc.enable()
 
     def find(self, name: str) -> Module | None:
-        """Return a module by its name, or by a unique ending of it that names no library."""
+        """Return the module `name`; `b.c` also finds the only `a.b.c`, unless `b` is a library."""
         library = name.partition(".")[0] in self.libraries
         return self.modules.get(name) or (None if library else self.ends.get(name))

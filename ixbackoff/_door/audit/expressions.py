@@ -17,7 +17,7 @@ MOST, DEEPEST, LONGEST = 6, 40, 50  # at most: values of an expression; nested e
 MOST_READ = 2_000  # expressions that one evaluation may visit
 COPIES = ("with_options", "replace", "copy", "options")  # methods that return a changed copy
 SAME = ("int", "float", "max", "min", "uniform", "tuple", "list", "partial")  # return an argument
-DEFAULTS = ("Field", "field", "getenv", "get")  # return their default if given, else an argument
+DEFAULTS = ("Field", "field", "getenv", "get")  # return a given default, else an argument
 IMPORTS = ("importlib.import_module", "builtins.__import__")
 
 
@@ -71,7 +71,7 @@ class Made(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """The function that a decorator receives: the stacks below that function."""
+    """A decorated function, as its decorator receives it: only the stacks below it are known."""
 
     stacks: tuple[Any, ...]
 
@@ -118,7 +118,7 @@ def number(values: Iterable[Value]) -> float | None:
 
 
 class Reader:
-    """Evaluates expressions: ignores the order of statements, but follows values of arguments."""
+    """Evaluates expressions; ignores the order of statements, but follows arguments into calls."""
 
     def __init__(self, code: CodeBase) -> None:
         self.code = code
@@ -241,7 +241,7 @@ class Reader:
         return tuple(found)
 
     def mounted(self, values: Values, adapters: list[Binding], at: Context) -> Values:
-        """Return sessions, each with the adapters that are mounted on it."""
+        """Return sessions of `requests`, each with the adapters that are mounted on it."""
         if not adapters or self.reaching is None:
             return values
         mount = {"mount": self.bound(adapters, at)}
@@ -364,7 +364,6 @@ class Reader:
         return (External(path if copy else f"{function.path}()", self.env(known)),)
 
     def keywords(self, node: ast.Call, at: Context) -> dict[str, Values]:
-        """Return the keyword arguments of a call."""
         found = self.pairs([(one.arg, one.value) for one in node.keywords], at)
         return {str(name): values for name, values in found.items()}
 
@@ -433,7 +432,6 @@ class Reader:
         return None
 
     def returned(self, at: Context) -> Values:
-        """Return the results of a function."""
         found = tuple(value for one in at.scope.results for value in self.values(one, at))
         returns = getattr(at.scope.node, "returns", None)
         return found or (*self.annotated(returns, Context(at.scope).around),)

@@ -1,4 +1,4 @@
-"""Layers, places that run what is inside them up to `tries` times, and the table of known ones."""
+"""Layers: places that try what is inside them up to `tries` times; the table lists known ones."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Layer(NamedTuple):
     file: Path
     line: int
     name: str  # of the function, or of the call of another library
-    label: str
+    label: str  # the name of the library, or "your loop"
     tries: float | None  # `None` if the source does not show it
     catches: tuple[Caught, ...] | None = None
     """Exceptions, in order, each with whether it is retried; `None` if a predicate decides."""
-    gives: tuple[str, ...] = (SAME,)
-    flags: tuple[str, ...] = ()
+    gives: tuple[str, ...] = (SAME,)  # the exceptions that it raises after its last try
+    flags: tuple[str, ...] = ()  # remarks, such as "no delay"
     library: str = ""
-    off: str = ""
+    off: str = ""  # what switches it off, such as `max_retries=0`
     once: bool = False  # `nested="once"`
-    sure: bool = True  # false for a loop that may ask a user, or read, and not retry
+    sure: bool = True  # false for a loop that may be no retry, but ask a user or read
 
     @property
     def place(self) -> str:
@@ -62,12 +62,12 @@ def dig(given: Env, path: str) -> Values | None:
 
 
 class LayerTable:
-    """The rows for the library versions that a code base uses, and the classes of exceptions."""
+    """The rows of `TABLE` for the versions that a code base uses, and classes of exceptions."""
 
     def __init__(self, more: Path | None, roots: Sequence[Path]) -> None:
         self.rows: list[tuple[re.Pattern[str], dict[str, Any]]] = []
         self.parents: dict[str, str] = {}
-        self.passes: dict[str, int] = {}
+        self.passes: dict[str, int] = {}  # functions that call an argument; its position
         self.classes: dict[str, list[str]] = {}  # of the code base: each class with its bases
         for file in filter(None, (more, TABLE)):
             read = tomllib.loads(file.read_text(encoding="utf-8"))

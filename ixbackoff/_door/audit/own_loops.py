@@ -21,7 +21,7 @@ FLIPPED: dict[type, type] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, a
 
 
 def level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements of a block and its `if`, `with`, `try`; not of handlers or `finally`."""
+    """Yield a block's statements, also in `if`, `with`, `try`, but not in handlers or `finally`."""
     for one in body:
         yield one
         if isinstance(one, ast.If | ast.With | ast.AsyncWith | ast.Try):
@@ -96,7 +96,7 @@ class Loops:
             if name_of(node.iter) not in ("range", "count") and not RETRIES.search(head):
                 return None  # a loop over items
         elif not sleeps and not RETRIES.search(ast.unparse(node)):
-            return None  # it asks a user, or reads
+            return None  # a loop that asks a user, or reads
         if at.scope.decorated("contextmanager", "asynccontextmanager"):
             return None  # a context manager yields once
         number = self.count(node, at) or None

@@ -12,7 +12,7 @@ from .own_loops import Loop, Loops, named
 
 
 class Reaching:
-    """The call graph: which functions call or pass on which; values of arguments are ignored."""
+    """The call graph: which functions call or pass on which others; arguments are ignored."""
 
     def __init__(self, reader: Reader, loops: Loops) -> None:
         self.reader, self.loops = reader, loops

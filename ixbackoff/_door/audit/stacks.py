@@ -17,7 +17,7 @@ from .own_loops import Loop, Loops, exits
 from .reaching import Reaching
 
 PRAGMA = re.compile(r"#\s*ixbackoff: one layer\b")
-DEEPEST, KEPT, MOST = 25, 8, 5_000  # nested calls; stacks and steps of a function
+DEEPEST, KEPT, MOST = 25, 8, 5_000  # at most: nested calls; stacks of a function; its steps
 SPARE, EACH = 600_000, 4  # steps that all functions share, and how many more each function adds
 CALLS = ("", ".call", ".wraps", ".stream", ".run", ".run_async")  # methods that start a retry
 Step: TypeAlias = ast.Call | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.If | ast.Return
@@ -29,8 +29,8 @@ class Stack(NamedTuple):
     layers: tuple[Layer, ...]
     leaf: str = ""  # a call of another library
     gives: tuple[str, ...] = (ANY,)  # the exceptions that it raises
-    way: tuple[str, ...] = ()
-    sure: bool = True
+    way: tuple[str, ...] = ()  # the functions that lead to the call
+    sure: bool = True  # whether each layer certainly retries the call
     later: bool = False  # in a coroutine that is returned, and awaited elsewhere
 
     @property
@@ -65,7 +65,7 @@ class Follower:
         self.left = self.too_large = 0
 
     def all(self, chosen: Callable[[Path], bool] = bool) -> list[Stack]:
-        """Return stacks of two layers or more, the sure ones first, then the largest.
+        """Return stacks of two layers or more: the sure ones, then the others; large ones first.
 
         A stack that is part of another is left out, unless it is sure and the larger one is not.
         """
@@ -158,7 +158,7 @@ class Follower:
         found: list[Stack] = []
         for stack in stacks:
             nested = layer.library == OURS and any(one.once for one in (layer, *stack.layers[:1]))
-            bare = tuple(one for one in stack.layers if one.off != ONCE)  # programs stay
+            bare = tuple(one for one in stack.layers if one.off != ONCE)  # no decorated functions
             one = stack._replace(layers=bare) if nested else stack
             verdicts = {name: self.table.retried(layer.catches, name) for name in one.gives}
             if layer.catches == ():  # it retries results only
@@ -321,7 +321,7 @@ class Follower:
         both = self.reader.env({**one.given.named, **given})
         layer = self.table.layer(row, both, file, node.lineno)._replace(name=one.path)
         place = layer.file, layer.line
-        if one.given.named.get("**") != ():  # the client is not only annotated
+        if one.given.named.get("**") != ():  # made in the code base, not only annotated
             self.known[place] = self.known.get(place, True) and layer.tries is not None
         leaf = Stack((), one.path, layer.gives)
         if layer.tries == 1:

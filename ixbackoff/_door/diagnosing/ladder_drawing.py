@@ -8,7 +8,7 @@ NEXT_START = "the next program would start here"
 
 
 class Sketch(NamedTuple):
-    """The rungs of a drawn program; at `other` it should end, or the next program starts."""
+    """The rungs of a drawn program; `other`: where it should end, or the next program starts."""
 
     start: int
     end: int
@@ -17,7 +17,7 @@ class Sketch(NamedTuple):
 
 
 def drawing(ladder: Sketch) -> list[str]:
-    """Draw rungs, the highest first; of a ladder above N8, draw only ends and rungs with notes.
+    """Draw rungs, the highest first; if it is above N8, draw only ends and rungs with notes.
 
     >>> print(*drawing(Sketch(2, 1, other=2)), sep="\\n")
     N2   *    <- the next program would start here

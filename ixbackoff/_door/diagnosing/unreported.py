@@ -83,7 +83,7 @@ def under_backoff(node: Function | ast.ClassDef, source: Source) -> Found:
         return []
     if isinstance(node, ast.ClassDef):
         said = f"backoff decorates a function, but {node.name} is a class."
-        return [(node, Explanation("wrong-arguments", said, "Put it on the methods."))]
+        return [(node, Explanation("wrong-arguments", said, "Put backoff on its methods."))]
     if any(isinstance(one, YIELDS) for one in own(node)):
         said = f"{node.name} is a generator function: a retry would yield its first items again."
         fix = "Write @backoff(...).stream, which retries it until its first item, or return a list."

@@ -98,8 +98,8 @@ def wrong_attribute(error: Error, source: Source) -> Explanation | None:
             return Explanation(
                 "no-such-step",
                 f"{function} is a function, and has no .{one.argument}(...).",
-                f"Write at(N3).retry({function}()) if it makes an attempt; a function under "
-                "backoff retries by itself.",
+                f"Write at(N3).retry({function}()) if {function} makes an attempt; a function "
+                "under backoff retries by itself.",
             )
     return None
 
@@ -139,7 +139,7 @@ def public(name: str, source: Source) -> Iterator[Any]:
 
 
 def methods(name: str, root: str) -> Iterator[Any]:
-    """Yield the method `name`, if any; search the class that begins the chain, `root`, first."""
+    """Yield the method `name` of the class `root`, or else of another class in `WITH_METHODS`."""
     library = import_module("ixbackoff")
     for kind in sorted(WITH_METHODS, key=lambda kind: kind != root):
         method = getattr(getattr(library, kind), name, None)

@@ -70,7 +70,7 @@ def unanswered(row: str, wanted: str) -> Explanation | None:
             f"Write {split(missing[0]).name}[...] with the same type in both places.",
         )
     if "object" in missing:
-        said = "mypy infers object for the commands of more than eight different effects."
+        said = "mypy infers the type object for the commands of more than eight different effects."
         fix = "Nest them: all_of(all_of(first, second), third, ...)."
         return Explanation("no-handler", said, fix)
     names = [split(one).name for one in missing]
@@ -81,7 +81,7 @@ def unanswered(row: str, wanted: str) -> Explanation | None:
     if "CallAsync" in names:
         fixes.append("Write .run_async(live_async()), which has a handler of CallAsync.")
     sentence = f"No handler answers {' and '.join(missing)}."
-    if len(missing) > 1 and any("omitted" in one for one in answered):  # ty prints only three
+    if len(missing) > 1 and any("omitted" in one for one in answered):  # ty prints three at most
         sentence = f"Not all of {' and '.join(missing)} have a handler."
     return Explanation("no-handler", sentence, " ".join(fixes))
 
@@ -129,7 +129,7 @@ def handler(parsed: Parsed) -> Explanation | None:
         fix = f"Return {promised(gives)}, or let the class of the command promise another type."
         if gives in UNKNOWN:
             said = f"The command has no answer, but this handler returns {got}."
-            fix = "Raise an exception in the handler, and annotate it with -> Never."
+            fix = "Raise an exception in the handler, and annotate the handler with -> Never."
         return Explanation("wrong-answer", said, fix)
     return Explanation(
         "not-a-handler",
@@ -203,7 +203,7 @@ def answered(parsed: Parsed) -> Explanation | None:
 
 
 def workflow(parsed: Parsed) -> Explanation | None:
-    unsaid = parsed.kind == "unsolved" or "omitted" in parsed.wanted  # ty shows three of a row
+    unsaid = parsed.kind == "unsolved" or "omitted" in parsed.wanted  # ty prints three at most
     kinds = split(parsed.got), split(parsed.wanted)
     workflows = parsed.kind == "argument" and kinds[0].name == kinds[1].name == "Workflow"
     if not workflows and not (unsaid and parsed.method == "Engine"):
@@ -224,6 +224,6 @@ def workflow(parsed: Parsed) -> Explanation | None:
 
 
 def not_in(row: str, answered: str) -> list[str]:
-    """Return the commands of a row without a handler; none if a type variable (`@`) is unsolved."""
+    """Return which commands of a row lack a handler; none if a type variable (`@`) is unsolved."""
     heads = {split(one).name for one in members(answered)}
     return [one for one in members(row) if "@" not in answered and split(one).name not in heads]

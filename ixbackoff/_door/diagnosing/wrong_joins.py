@@ -46,7 +46,7 @@ def joined(parsed: Parsed) -> Explanation | None:
 
 
 def joined_by_a_method(parsed: Parsed) -> Explanation | None:
-    """Explain two programs whose rungs differ, where a message of pyrefly names the method."""
+    """Explain a join on different rungs: pyrefly names an argument of `__rshift__` or `__or__`."""
     if parsed.kind != "argument" or parsed.method not in ("__rshift__", "__or__"):
         return None
     if not (is_program(parsed.got) and is_program(parsed.wanted)):
@@ -98,8 +98,8 @@ def apart(first: Span, starts: int, where: str) -> Explanation | None:
             "goes-up",
             f"{rungs}: the second would start a ladder of its own, with short waits.",
             f"Put both into one attempt and retry that: at(N{max(start, starts)}).retry(do(first)"
-            ".then(lambda _: second)), or for | with do(first).or_else(second). Or run one program "
-            "after the other.",
+            ".then(lambda _: second)); where you wrote |, write .retry(do(first).or_else(second)) "
+            "instead. Or run one program after the other.",
             ladder,
         )
     higher = starts - end + start

@@ -23,7 +23,7 @@ from .ladder_drawing import Sketch
 
 
 def sentence_of_an_overload(parsed: Parsed) -> Explanation | None:
-    """Explain an overload with an argument that accepts no value, and whose name is a sentence."""
+    """Explain an overload whose argument accepts no value, and has a sentence for its name."""
     if parsed.kind != "missing":
         return None
     if parsed.argument.startswith("no_wait_is_left"):
@@ -138,7 +138,7 @@ NO_NUMBER = Explanation(
 
 
 def not_a_rung(parsed: Parsed) -> Explanation | None:
-    variable = re.search(r"@(\w+)", parsed.wanted)  # pyright names the function only there
+    variable = re.search(r"@(\w+)", parsed.wanted)  # as in `N@at` of pyright
     name = parsed.method or (variable[1] if variable else "")
     if parsed.kind == "parameter" and name == "backoff":
         return NO_NUMBER

@@ -52,7 +52,7 @@ class Source:
 
     @cached_property
     def calls(self) -> dict[int, list[tuple[ast.Call, str]]]:
-        """All calls and their names by each of their lines; `@a.b` on `f` is found as `a.b(f)`."""
+        """Calls by line, with their names; a decorator `@a.b` of `f` counts as a call `a.b(f)`."""
         found: dict[int, list[tuple[ast.Call, str]]] = defaultdict(list)
         decorators = [
             ast.copy_location(ast.Call(one, [ast.copy_location(ast.Name(node.name), one)], []), one)
@@ -76,9 +76,9 @@ class Source:
 
     @cached_property
     def assigned(self) -> dict[str, ast.expr | None]:
-        """The value of each name that is assigned once; `None` for other names and parameters.
+        """The value of each name that is set once; `None` for parameters and for names set again.
 
-        A name that is bound otherwise, as by `for`, has the value `Constant(None)`.
+        A name that is set once, but by a `for` or the like, has the value `Constant(None)`.
         """
         found: dict[str, ast.expr | None] = {}
         for node in self.nodes:
@@ -270,7 +270,7 @@ class Source:
 
 
 def from_ixbackoff(module: str | None) -> bool:
-    """Return whether a module is of ixbackoff, and not only called similarly."""
+    """Return whether a module belongs to ixbackoff, as `ixbackoff_other` does not."""
     return (module or "").partition(".")[0] == "ixbackoff"
 
 
@@ -279,7 +279,7 @@ def lines_of(node: ast.expr | ast.stmt) -> range:
 
 
 def begun(node: ast.expr) -> Span | None:
-    """Return the rungs of `at(N3)`."""
+    """Return the rungs where a chain such as `at(N3)` begins; `None` for any other expression."""
     name = re.fullmatch(r"at\(N(\d+)\)", ast.unparse(node))
     return Span(int(name[1]), int(name[1])) if name else None
 
