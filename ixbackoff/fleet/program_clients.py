@@ -82,7 +82,7 @@ class TaskPerformer(ABC):
         self.done(self, value, failure)
 
     def entered(self, attempt: Chain) -> Task | None:
-        """Return the task of an inner attempt; `None` if it failed, or is one request (now sent)."""
+        """Return the task of an inner attempt; `None` if it failed or is one request, now sent."""
         environment, inside = self._environment, self._inside
         if not inside.limits and (found := limited_command(attempt)) is not None:
             command, seconds = found
