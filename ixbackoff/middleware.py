@@ -40,7 +40,7 @@ def asgi(app: App, *, inner: Inner = "nested", proxies: bool = False, say: bool 
         inner: the decorated functions that have a single try while the caller retries. "nested":
             those with `nested="once"`; "once": all; "last": all, but not in the caller's last try.
         proxies: whether to read and write Envoy's headers. Without a sidecar anybody can send them.
-        say: whether an answer with 429 or 5xx says `x-should-retry: false` after retries in vain.
+        say: whether an answer with 429 or 5xx has `x-should-retry: false` if `app` retried in vain.
 
     Raises:
         Misuse: `inner` is something else.
@@ -198,7 +198,7 @@ def grpc_server(*, inner: Inner = "nested", say: bool = True) -> Any:
 
 
 class Aborting:
-    """A context of `grpc.aio`, whose `abort` sends the metadata before the handler has ended."""
+    """A context of `grpc.aio` that calls `forbid` before `abort`, which sends the metadata."""
 
     def __init__(self, context: Any, forbid: Callable[[], None]) -> None:
         self._context, self._forbid = context, forbid
@@ -213,7 +213,7 @@ class Aborting:
 
 @contextmanager
 def apart() -> Generator[None]:
-    """Run a block outside of the served request: the block's runs have all their tries and time.
+    """Run a block as if no request were being served: its runs have all their tries and time.
 
     It is for tasks that continue after the answer, and for work that other requests share.
 

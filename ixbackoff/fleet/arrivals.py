@@ -56,8 +56,7 @@ def checked_rate(rate: Callable[[float], float], time: float) -> float:
     per_second: object = rate(time)
     if not isinstance(per_second, int | float) or not (isfinite(per_second) and per_second >= 0):
         raise ValueError(
-            f"arrivals= returned {per_second!r} for {time:g} s: return arrivals per second, 0 or "
-            "more."
+            f"arrivals= returned {per_second!r} for {time:g} s: return a finite rate, 0 or more."
         )
     return per_second
 

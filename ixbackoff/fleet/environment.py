@@ -37,7 +37,7 @@ class Environment:
         self.tally = Tally()
         self.from_start = from_start
         self.trace = trace
-        self.immediate = handlers if trace is None else {}
+        self.immediate = handlers if trace is None else {}  # called without a record
         self.thread = get_ident()
 
     def find(self, kind: type) -> Serving | None:

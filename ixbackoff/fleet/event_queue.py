@@ -161,7 +161,7 @@ class Events:
     def _split(
         self, due: list[tuple[float, Action, Any]], until: float
     ) -> list[tuple[float, Action, Any]]:
-        """Return the events before `until`; the others go to the heap, ahead of later plans."""
+        """Return the events before `until`; move the others to the heap, before newer events."""
         before = [event for event in due if event[0] < until]
         for order, event in enumerate(due[len(before) :], len(before) - len(due)):
             heappush(self._near, (event[0], order, *event[1:]))

@@ -28,7 +28,7 @@ FLAGS = (
     Flag("refused", "429,503", str, "the statuses or classes of refusals by a full queue", "NAMES"),
     Flag("left", "TimeoutError,Expired", str, "the failures of abandoned tries", "NAMES"),
     Flag("peer", None, str, "only the tries to this address", "ADDRESS"),
-    Flag("hold", 0.25, number(0.05, 0.9), "the share of the time, at its end, which is not fitted"),
+    Flag("hold", 0.25, number(0.05, 0.9), "the share held back from the fit, at the trace's end"),
     Flag("save", None, Path, "write the model into this file", "FILE"),
     Flag("even-so", False, bool, "save the model in spite of doubts"),
 )
@@ -46,7 +46,8 @@ def shown(model: Model) -> list[str]:
         f"percentile{capacity}",
         *(f"slow       {f:.2f} times from {a:.1f} s to {b:.1f} s" for a, b, f in best.phases),
         f"failures   {model.fails:.1%} by chance",
-        f"sight      {100 * model.blur:.0f} tries on the wrong side of the limit per 100 refusals",
+        f"sight      per 100 refusals, {100 * model.blur:.0f} tries contradict the limit: taken "
+        "above it, or refused just below it",
     ]
 
 
@@ -84,7 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
         said += off
     print(*(f"doubt      {sentence}\n" for sentence in said), sep="", end="")
     if save and (args.even_so or not said):
-        written = save.with_name(f"{save.name}.part")  # if that fails, an old model stays
+        written = save.with_name(f"{save.name}.part")  # an old model stays if writing fails
         try:
             written.write_text(json.dumps(model._replace(arrivals=arrivals, doubts=said)._asdict()))
             written.replace(save)

@@ -40,7 +40,7 @@ from .services.service import Request, Serving
 ASKING: Any = object()
 """The value of `_arrived` while a command is issued."""
 ROOM = 50
-"""The number of attempts that may run in place in one task."""
+"""The number of attempts that one task may run in place: see `IN_PLACE` in trampoline."""
 NOT_YET, NO_CALLERS = InAttempt([]), list[Task]()
 """The state that clients share until they need one of their own."""
 
@@ -82,7 +82,7 @@ class TaskPerformer(ABC):
         self.done(self, value, failure)
 
     def entered(self, attempt: Chain) -> Task | None:
-        """Return the task of an inner attempt; `None` if it is one request, now sent, or failed."""
+        """Return the task of an inner attempt; `None` if it failed or is one request, now sent."""
         environment, inside = self._environment, self._inside
         if not inside.limits and (found := limited_command(attempt)) is not None:
             command, seconds = found
@@ -99,7 +99,7 @@ class TaskPerformer(ABC):
             return None
 
     def wait(self, wait: Any) -> None:
-        """Begin to stand in line, or the wait of a program."""
+        """Begin a wait: of a program, or in the line of a gate."""
         environment, in_line = self._environment, wait._run is LINE
         if not in_line and not self.waits:
             raise waits_in_an_attempt()
@@ -128,7 +128,7 @@ class TaskPerformer(ABC):
                 clean_up(limits, error)
                 raise
         around = LEFT.get()
-        if around is not None:  # of a stream, which applies its limits itself
+        if around is not None:  # set by a stream, which applies its limits itself
             LEFT.set(None)  # for this command only
             left = min(left, around.seconds)
         return None if left == inf else left
@@ -327,7 +327,7 @@ class TaskPerformer(ABC):
             self._ask(command, serving, left)
 
     def _ask(self, command: Command[Any], serving: Serving, seconds: float | None) -> None:
-        """Send a request that has `seconds` left: by the limits around it, or by one of its own."""
+        """Send a request; `seconds` are left by the limits around it, or are a limit of its own."""
         environment = self._environment
         events = environment.events
         request = self._waits_for = Request()
@@ -335,7 +335,7 @@ class TaskPerformer(ABC):
         request.over, request._sender, request.limit = False, self, seconds
         if seconds is not None:
             if not self._inside.limits:
-                seconds = request.limit = events.now + seconds - events.now  # as a Limit rounds
+                seconds = request.limit = events.now + seconds - events.now  # rounded as in Limit
             events.after(seconds, Request.expire, request)  # a bound method would take memory
         environment.tally.asked += 1
         serving.ask(request)
@@ -447,7 +447,7 @@ class Join:
 
 
 def part_of_branch(command: Together, index: int, within: float | None) -> Any:
-    """Return a function that makes a hedged branch's stream, else the effect and its seconds."""
+    """Return a maker of the branch's stream in a hedge; otherwise the effect and its seconds."""
     copied = command.copied
     return branch(command, index, within).__iter__ if copied else (command.effects[index], within)
 

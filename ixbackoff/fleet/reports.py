@@ -25,8 +25,8 @@ COLUMN = 10
 COLUMNS = {"least": 0.0, "median": 0.5, "most": 1.0}
 RECOVERS = "recovers"
 SHARE, SPAN = 0.8, 10
-"""A service has recovered when any 10 s from then on have 0.8 of the rate before the outage or
-more: chance alone can lower the rate by 10 %."""
+"""A service has recovered when, in any 10 s from then on, runs succeed at 0.8 of the rate before
+the outage, or more. (Chance alone can lower the rate by 10 %.)"""
 
 
 class Report:
@@ -101,7 +101,7 @@ def seed_flags(default: int = 1, text: str = "the number of seeds") -> list[Flag
 
 
 def sampled(function: Callable[[int], R], args: Namespace) -> Sample[R]:
-    """Call the function with each seed of the command line; on a terminal, count those done."""
+    """Call the function with each seed of the command line; on a terminal, count finished seeds."""
     done = 0
 
     def watch(_seed: int, _result: R) -> None:

@@ -133,7 +133,7 @@ class Retrying:
         self.done: Final = done  # called at the end of each run
         self.within: Final = within  # the seconds of a run
         self.chosen: Final = step.chosen  # decides whether a failure is retried
-        self.guarded: Final = not isinstance(step.effect, WITHOUT_SERVICE)  # by gates, breaker
+        self.guarded: Final = not isinstance(step.effect, WITHOUT_SERVICE)  # by gates or a breaker
         through = program._defaults.through
         self.gates: Final = checked_gates("through", () if through is None else through)
         effect, guards = unwrapped(step.effect), list[Guard]()
@@ -156,7 +156,7 @@ class Retrying:
         if isinstance(effect, Limited) and isinstance(inner := unwrapped(effect.chain), Chain):
             self.effect = Limited(inner, effect.seconds)
         self.perform: Any = attempted if isinstance(effect, Chain) else task_of
-        if start.__class__ is FirstStep:  # done once; `attempted` would do it in each try
+        if start.__class__ is FirstStep:  # checked once here; by `attempted`, in each try
             self.effect, self.perform = start, in_turn
         waits = begins(timing, program.start, environment.events.random, checked=False)
         longest = checked_longest(program._defaults.longest)

@@ -39,8 +39,7 @@ class Sample(NamedTuple, Generic[R]):
     def quantile(self, of: Callable[[R], float | None], at: float = 0.5) -> float:
         """Return a quantile of the results' numbers, by default the median.
 
-        Interpolates between two results. `None` counts as infinite, as for a service that never
-        recovers: then the quantile can be infinite.
+        Interpolates between two results. `None` (a service never recovers) counts as infinite.
 
         >>> sample = Sample((0, 1, 2, 3), (5.0, 8.0, None, 6.0))
         >>> sample.quantile(lambda seconds: seconds), sample.quantile(lambda seconds: seconds, 1)

@@ -139,7 +139,7 @@ FLAGS = (
         "RATE|MODULE:NAME",
     ),
     Flag("think", 10.0, POSITIVE, "the mean time between a client's runs", "SECONDS"),
-    Flag("seconds", 75.0, number(1, 1e6), "the length, unless a trace gives it", "SECONDS"),
+    Flag("seconds", 75.0, number(1, 1e6), "the simulated time, unless a trace gives it", "SECONDS"),
     Flag(
         "outage",
         None,

@@ -47,7 +47,7 @@ class Simulator:
         seed: int,
         trace: bool,
     ) -> None:
-        self.timing = timing  # of all programs; `None`: each has its own, like the seconds `within`
+        self.timing = timing  # `None`, here and in `within`: each program has its own
         self.within = within
         self.rate = None if think is None else 1.0 / think
         self.arrivals = arrivals

@@ -50,7 +50,7 @@ class RetryClient(TaskPerformer):
         self._guards = guards
         # The guards that the try has passed: a gate with the time, a breaker with a probe or 0.
         self._passed: tuple[tuple[Any, float], ...] = ()
-        self._line: tuple[float, float, float] | None = None  # turn, arrival, when asked for `turn`
+        self._line: tuple[float, float, float] | None = None  # turn, arrival, time of asking
 
     def begin(self) -> None:
         shared = self._shared

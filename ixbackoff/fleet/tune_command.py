@@ -22,7 +22,7 @@ from .services.queue import BoundedQueue
 from .simulation import simulate
 
 FACTOR = 2.0
-GROWN = 4  # after 4 (M + T) all waits are M, if 20 waits reach M, even if R doubles earlier waits
+GROWN = 4  # times M + T: then all waits are M, if 20 waits reach M, even if R doubled earlier ones
 WATCHED = 10  # times M + T
 ROUNDED = 1 + 1e-9
 

@@ -1,4 +1,4 @@
-"""An observer for OpenTelemetry: spans and metrics, by its API only."""
+"""An observer that records spans and metrics with the API of OpenTelemetry."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def prometheus_observer(registry: CollectorRegistry | None = None) -> Observer:
     - `ixbackoff_runs_total{run, outcome}`: runs that have ended, by the reason.
     - `ixbackoff_retries_total{run, error_type}`: waits after a failure, by its class.
     - `ixbackoff_run_seconds{run}`: a histogram of the seconds of runs, with their waits.
-    - `ixbackoff_hedged_total{run, won}`: tries with a copy, by whether the copy was answered first.
+    - `ixbackoff_hedged_total{run, won}`: hedged tries, by whether their copy was answered first.
     - `ixbackoff_waited_seconds_total{run}`: the seconds of all waits, counted when they begin.
 
     Make one observer for each registry: a registry takes each name once.

@@ -47,7 +47,7 @@ def plain(axis: Any) -> None:
     """Write the numbers of an axis in full, 0.1, 10 and 10,000, and set its ticks.
 
     If few powers of ten are in view, there are ticks such as 20 and 50 between them. The linear
-    foot of a symlog axis has ticks at 0, 2 and 5, or at 0 and 5 if it is small.
+    part of a symlog axis has ticks at 0, 2 and 5; without 2 if the axis goes to 10,000 or more.
     """
     ticker: Any = import_module("matplotlib.ticker")
     low, high = axis.get_view_interval()

@@ -16,7 +16,7 @@ from ..support.fleets.truths import Truth, arriving, events, otlp, spans, tries_
 
 CALM = ((60.0, 15.0),)  # 30 % of what 4 workers can do
 FEW = "Too little"
-BLUR = "wrong side of the limit"
+BLUR = "contradict the limit"
 REPLICAS = Truth(workers=2, limit=8, replicas=2)
 
 

@@ -87,9 +87,9 @@ def test_a_spike_and_a_pause() -> None:
         ([inf], "ascending order"),
         (["1.0"], "ascending order"),
         ("30", "ascending order"),
-        (lambda _: -1.0, "return arrivals per second, 0 or more"),
-        (lambda _: "many", "return arrivals per second, 0 or more"),
-        (lambda _: inf, "return arrivals per second, 0 or more"),
+        (lambda _: -1.0, "return a finite rate, 0 or more"),
+        (lambda _: "many", "return a finite rate, 0 or more"),
+        (lambda _: inf, "return a finite rate, 0 or more"),
     ],
 )
 def test_arrivals_that_cannot_be(arrivals: Any, words: str) -> None:

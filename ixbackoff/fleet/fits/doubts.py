@@ -15,7 +15,7 @@ from .fitted_service import BAND, numbers_between
 from .recorded_tries import Try
 
 FEW, BUSY = 500, 50  # the fewest tries, and the fewest that found all workers at work
-PARTS = 100  # in each of these parts of the trace's time, arrivals are counted
+PARTS = 100  # arrivals are counted in this number of equal parts of the trace's time
 OFF = {"goodput/s": 0.15, "p50, s": 0.3, "p99, s": 0.3}  # tolerated distance to the band's middle
 FOLLOWS = 0.7  # a correlation of phases and load above this, of either sign, is a doubt
 
@@ -30,7 +30,7 @@ def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
         "all spans of a shorter time.": alone > 0.01 * tries,
         f"Too little: {tries} tries, of which {best.busy} came when all workers were at work; at "
         f"least {FEW} and {BUSY} are needed.": tries < FEW or best.busy < BUSY,
-        f"{100 * model.blur:.0f} tries per 100 refusals are on the wrong side of the limit: some "
+        f"{100 * model.blur:.0f} tries per 100 refusals contradict the limit: some "
         "clients are not in the trace, clocks disagree, clients abandoned tries, or the service "
         "has more than one queue.": model.blur > 0.2,
         f"Tries among many others seem to need {best.leak:.2f} times the work of tries among few: "
@@ -61,7 +61,7 @@ def following(phases: Sequence[tuple[float, float, float]], arrivals: Sequence[f
 def own_trace(
     part: str, tries: Sequence[Try], outcomes: Sequence[Outcome], begin: int, end: int
 ) -> tuple[str, list[str]]:
-    """Return a line with the bands and the real numbers of a part of the trace, and the doubts."""
+    """Compare numbers of a part of the trace with the simulations; return a line, and doubts."""
     well = [one.seconds for one in tries if one.failure is None and begin <= one.ended < end]
     p50, p99 = (quantile(well or [nan], at) for at in (0.5, 0.99))
     real = ("goodput/s", len(well) / (end - begin)), ("p50, s", p50), ("p99, s", p99)

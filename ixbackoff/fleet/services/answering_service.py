@@ -18,8 +18,8 @@ class Answering(Service):
     """A service with the times and failures of `service`, and the answers of an interpreter.
 
     Most services of this package answer `None`. Here a handler makes the answer at the time of the
-    service's answer; if the handler raises an exception, the request fails with it. A command
-    without a handler keeps the service's answer, or raises Misuse if its answers cannot be `None`.
+    service's answer; if the handler raises an exception, the request fails with it. Without a
+    handler, the service's answer stays; Misuse is raised if the command's type excludes `None`.
 
     >>> from ixbackoff import N0, Command, at
     >>> from ixbackoff.fleet import BoundedQueue, simulate

@@ -97,7 +97,7 @@ class Sharing(Generic[T]):
                 self._events.after(left / self._rate, self._end, self._plan)
 
     def _is_current(self, end: tuple[float, int, T]) -> bool:
-        """Return whether `end` still holds: its user may have left, and arrived again."""
+        """Return false if the user of `end` has left since, even if it has arrived again."""
         _, number, user = end
         arrived = self._arrived.get(user)
         return arrived is not None and arrived[1] == number

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 STEP = 15  # further requests that multiply the delay by `factor`
 OVERFLOWS = 2.0**63  # nanoseconds: the first number that a signed integer of 64 bits cannot hold
-NOBODY = -1
+NOBODY = -1  # less than the number of any request
 ROUNDING = 1e-9  # seconds: tolerates the last digit of a sum
 SPARE = 1000  # a list may hold this many more ended sleepers than current ones
 
@@ -28,12 +28,12 @@ SPARE = 1000  # a list may hold this many more ended sleepers than current ones
 class SlowingServer(Service):
     """The server of "Exponential Backoff or how not to crash a server".
 
-    A request sleeps in ticks until it is as old as the current delay, even if its client abandons
-    it. During an outage, connections wait in the accept queue, which holds one more than its
-    length. When the server resumes, it serves all of them, abandoned ones included. A connection
-    that finds the queue full dials again and again, until it is admitted or its request is
-    abandoned. With `lingering` the connection keeps dialling after that, as in Go's HTTP client,
-    and once admitted it carries the request that has waited longest.
+    A request sleeps in ticks until it is as old as the delay, which grows with the number of
+    requests; it sleeps even if its client abandons it. During an outage, connections wait in the
+    accept queue, which holds one more than its length. When the server resumes, it serves all of
+    them, abandoned ones included. A connection that finds the queue full dials again and again,
+    until it is admitted or its request is abandoned. With `lingering` it keeps dialling after that,
+    as in Go's HTTP client, and once admitted it carries the request that has waited longest.
 
     >>> server = SlowingServer()
     >>> [round(server.delay(concurrency), 6) for concurrency in (30, 45, 1040)]
