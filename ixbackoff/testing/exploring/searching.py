@@ -25,7 +25,7 @@ OFTEN = 200  # the number of histories between two readings of the clock
 EVERY = 1.0  # the seconds between two reports of the progress
 
 Check = tuple[int, Any]
-"""The hash of a state and the command in it: the same when a history is run again."""
+"""The hash of a state, and the command in it; if a history is run again, both are the same."""
 
 
 class Progress(NamedTuple):
