@@ -61,7 +61,7 @@ class IndexEntry(NamedTuple):
     """The entry of a resource in the index."""
 
     copy: Copy | None  # the current copy, if there is one
-    claims: tuple[str, ...]  # keys: a squirrel adds or removes their objects, or died doing so
+    claims: tuple[str, ...]  # keys of objects that a squirrel adds or removes, or did when it died
     beginning: str  # the common prefix of all keys that this index claims for the resource
 
 
@@ -134,7 +134,7 @@ class Claim(Command[str]):
 class Swap(Command[bool]):
     """Make `copy` the current copy in the index, and end the claim to its key.
 
-    The former key becomes a doomed claim. The answer says whether `copy` is current now. Nothing
+    The former key gets a doomed claim (see `Doom`). Answer whether `copy` is current now. Nothing
     changes if `copy` was current already, if the current key is not `expected`, or if the claim to
     the key of `copy` is missing or doomed.
     """

@@ -110,13 +110,13 @@ class Runs:
         return self._line(run, Arguments(resource, places, self.base, self.within))
 
     def others(self) -> list[SummaryLine]:
-        """Return the lines of resumed runs of earlier commands, except parked and paused ones."""
+        """Return the lines of resumed runs of other command lines; skip parked and paused runs."""
         others = [run for run in list(self._performed) if run not in self._shown]
         rests = self.engine.store.rests
         return [self._line(run, self.arguments(run)) for run in others if not rests(run)]
 
     def forget(self) -> None:
-        """Forget the runs whose lines were printed, so that the next command begins new ones."""
+        """Forget the runs whose lines were printed: the next command line then begins new runs."""
         for run in self._shown:
             self.engine.store.forget(run)
         sweep(self.home, self.engine.store.can_continue)

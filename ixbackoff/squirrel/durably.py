@@ -39,7 +39,7 @@ FILE = "runs.sqlite"
 
 
 def keep_named_durably(args: Namespace) -> int:
-    """Keep the resources of the command line by durable runs, as `keep_named` keeps them."""
+    """Do the same as `keep_named`, but by durable runs."""
     resources = resources_of(args)
     database = database_of(args.folder) if args.database is None else args.database
     summary, storage = summary_of(args), lasting(storage_of(args))

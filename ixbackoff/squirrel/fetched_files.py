@@ -170,7 +170,7 @@ def made(folder: Path) -> Generator[Path]:
 def fetching_folder(home: Path) -> Generator[Path]:
     """Yield the folder in `home` for unfinished downloads, which all squirrels there share.
 
-    At the beginning and at the end of the block old files are removed.
+    Old files are removed at the beginning and at the end of the block.
     """
     with made(home):
         folder = home / FOLDER

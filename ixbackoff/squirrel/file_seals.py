@@ -1,6 +1,7 @@
 """Seals of the fetched files of durable runs, and the removal of the folders of these files.
 
-Before an upload, a process checks the seal of the file, which another process may have fetched.
+A seal is a file beside a fetched file, and records the state of the fetched file. A process checks
+the seal before it uploads the fetched file, which another process may have fetched.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def check_sealed(path: str) -> None:
 def state_of(path: str) -> str:
     """Return the size of a file, its time of modification, and the id of this boot.
 
-    After a power cut a file may have its size but not its bytes: hence the boot.
+    After a power cut a file may have the same size but other bytes, but the id of the boot differs.
     """
     found = os.stat(path)
     return f"{found.st_size} {found.st_mtime_ns} {boot_id()}"

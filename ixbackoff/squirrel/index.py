@@ -185,7 +185,7 @@ class Index:
         return True
 
     def _do(self, work: Callable[[Execute], A], writes: bool = True) -> A:
-        """Do work in a transaction, within the time of its program."""
+        """Do work in a transaction, within the time limit of the current command."""
         deadline = Deadline(LIMITS)
         if not self._turn.acquire(timeout=deadline.left):
             raise self._unavailable("it did not answer in time")

@@ -2,8 +2,8 @@
 
 A try that finds no current copy (no hit) claims a new key in the index, and uploads the resource to
 it. Then one transaction makes this key the current one, unless another squirrel was faster. So the
-store has the object of each entry in the index, even if squirrels die or are late:
-`tests/squirrel/test_explored.py` explores the histories.
+store has the object of each entry in the index, even if squirrels die or are late, as
+`tests/squirrel/test_explored.py` shows.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def keep(resource: Resource, places: Places) -> Do[Row, Kept]:
 
 @attempt
 def cleared(strays: list[str], claims: tuple[str, ...], places: Places) -> Do[Clearing, None]:
-    """Remove the objects of `strays`, which have no claim; doom and remove those of `claims`.
+    """Remove the objects of `strays`, which have no claim; doom `claims`, and remove their objects.
 
     A squirrel that still uses a doomed key retries with a new key.
     """

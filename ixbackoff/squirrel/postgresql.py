@@ -54,7 +54,7 @@ class PostgreSQL:
             yield execute
 
     def _connects(self, _dialect: Any, _record: Any, _words: Any, options: dict[str, Any]) -> None:
-        """Limit the time to connect to the transaction's remaining seconds, but not below 2."""
+        """Lower the connect timeout to the seconds that the transaction has left; 2 at least."""
         if str(options["connect_timeout"]).isdecimal():
             seconds = min(int(options["connect_timeout"]), ceil(self._left))
             options["connect_timeout"] = max(2, seconds)

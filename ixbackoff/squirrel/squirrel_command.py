@@ -95,7 +95,7 @@ def add_limits(parser: Parser) -> None:
         "--jobs",
         metavar="N",
         type=whole(1, MOST_JOBS),
-        help="the number of resources to keep concurrently; no URL is copied twice at a time "
+        help="the number of resources to keep concurrently; a repeated URL waits for the first one "
         f"(default: {JOBS}; with --demo 1)",
     )
     parser.add_argument(

@@ -13,7 +13,7 @@ from .._running.abort_requests import ABORT, Abort
 A = TypeVar("A")
 T = TypeVar("T")
 
-ENDING = 3.0  # seconds that threads have to end after an interruption
+ENDING = 3.0  # the time for threads to end after an interruption, seconds
 
 
 class Jobs(Generic[T, A]):

@@ -80,7 +80,7 @@ class Walk:
         machine.happen(option)
 
     def over(self, machine: Machine) -> bool:
-        """Check the ends of the programs; return false if another history covers the rest."""
+        """Check how the programs ended; return false if `finish` would repeat another history."""
         for process in machine.processes:
             failure, place = process.root.failure, process.root.place
             if failure is not None and not self.scope.allows(failure):

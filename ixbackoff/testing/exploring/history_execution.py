@@ -24,7 +24,6 @@ STANDARD = frozenset({Delay, Log, Now, Passage, Pick, Throw, Together})
 """The commands that need no handler in a model."""
 
 LONGEST = 10_000  # the greatest number of commands in one history, waits included
-
 UNSEEN = "The world cannot be compared, so give state=, a function from it to plain data"
 UNSEEN_HANDLERS = "A handler holds something that cannot be compared: keep it in the world"
 
@@ -48,7 +47,7 @@ class Machine:
         self.breaks = Breaks()
         self.context = self.breaks.context()
         self.processes = [self.process(number) for number in range(len(scope.programs))]
-        self.current: Strand = self.processes[0].root  # the strand whose turn it is
+        self.current: Strand = self.processes[0].root  # the program or branch whose turn it is
         self.changes = scope.changes  # the changes of the world that have not happened yet
         self.on_the_way: tuple[Any, ...] = ()  # the late commands, which may be done at any time
         self.passed = 0  # the number of break points that the last effect passed
@@ -56,7 +55,8 @@ class Machine:
         self.answered = 0  # the number of answered commands, waits included
         self.watches = False  # whether the machine checks that answers do not change afterwards
         self.answers: list[tuple[Any, Any]] = []  # those that may change, with their commands
-        for process in self.processes:  # all now: otherwise equal worlds could be different states
+        # Begin all now: otherwise two states could differ only in whether a program has begun.
+        for process in self.processes:
             self.begin(process.root)
 
     def process(self, number: int) -> Process:

@@ -19,7 +19,6 @@ from .scope import Scope
 __tracebackhide__ = True
 
 NESTED = 2  # the depth to which the fields of a world are shown one by one
-
 ITEM = 48  # the greatest number of characters for one value of the world
 
 
@@ -102,7 +101,7 @@ def outcome(option: Option | None, said: str, performed: Performed) -> str:
 
 
 def broken(scope: Scope, history: History, wrong: AssertionError, number: int) -> Broken:
-    """Run the history that ended with `wrong` again, and return the error that shows its table."""
+    """Run again the history that raised `wrong`; return the error that shows its table."""
     story = StoryWalk(scope, history)
     try:
         story.run()

@@ -29,7 +29,6 @@ __tracebackhide__ = True
 
 
 SEED = 7  # the seed of random waits, which are the same in each history
-
 NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -193,7 +192,7 @@ class Strand:
             self.receive(answer, failure)
 
     def fork(self, command: Together) -> None:
-        """Begin the branches of an `all_of`, or of a hedge; in a durable run it has one branch."""
+        """Begin the branches of an `all_of` or a hedge; a hedge in a durable run has one branch."""
         owner, line = self.owner, self.line
         many = 1 if command.hedge is not None and owner.recording else None
         performer = owner.performer
@@ -289,7 +288,7 @@ class Strand:
 
 
 def result_of(branches: list[Strand], hedged: bool) -> Result | None:
-    """Return the answers or the failure, as `Rules` does; `None` while branches must continue."""
+    """Return the outcome, as in a real run; return `None` while branches must continue."""
     ended = [branch for branch in branches if branch.over]
     for one in ended:
         failed = one.failure is not None

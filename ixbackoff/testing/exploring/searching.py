@@ -22,11 +22,10 @@ from .states import NOT_PLAIN, frozen, state_of
 __tracebackhide__ = True
 
 OFTEN = 200  # the number of histories between two readings of the clock
-
 EVERY = 1.0  # the seconds between two reports of the progress
 
 Check = tuple[int, Any]
-"""The hash of a state and the command in it: the same when a history is run again."""
+"""The hash of a state, and the command in it; if a history is run again, both are the same."""
 
 
 class Progress(NamedTuple):
@@ -204,7 +203,7 @@ class Search:
         layer: Layer = []
         recorder = self.scope.recorder
         if recorder is not None and not recorder.touches:
-            self.explore(History(), (0, None), deeper=False)  # to learn the usual cells
+            self.explore(History(), (0, None), deeper=False)  # learn which cells commands touch
             if not any(recorder.apart(*command) for command in recorder.touches):
                 self.scope.recorder = None  # it would save no history
             raise Again

@@ -22,7 +22,8 @@ Touch = tuple[str, Any, bool]
 WHOLE = object()
 EVERYTHING: Touch = ("", WHOLE, True)
 VISIBLE: Touch = ("", "always", True)
-"""The touch of all commands that write a cell that `always` reads: so they share this cell."""
+"""A touch of a cell that is not in the world. A command gets this touch if it and `always` use one
+cell and at least one of them may write it; so all these commands share a cell."""
 
 _one: dict[str, Any] = {"one": {}}
 ALONE = getrefcount(_one["one"])  # the number of references to an object that only one object holds
@@ -103,7 +104,7 @@ class Recorder:
     def __init__(self) -> None:
         self.touched: set[Touch] = set()  # since it was last cleared
         self.touches: dict[tuple[int, int], set[Touch]] = {}
-        self.users: dict[tuple[str, Any], dict[int, bool]] = {}  # users of a cell: do they write?
+        self.users: dict[tuple[str, Any], dict[int, bool]] = {}  # by cell: whether each user writes
         self.shared: set[tuple[str, Any]] = set()
         self.seen: set[Touch] = set()  # the touches of `always`
         self.grown = False  # whether a command that shared no cell may share one now
@@ -129,7 +130,7 @@ class Recorder:
         return True
 
     def note(self, user: int, command: int) -> bool:
-        """Note the touches of a step; return false if its cells cannot be told apart."""
+        """Note the touches of a step; return false if it is not known which cells it touched."""
         known = self.touches.get((user, command))
         if known is None or not self.touched <= known:
             held = self.touches.setdefault((user, command), set())
@@ -137,7 +138,7 @@ class Recorder:
         return all(name for name, _, _ in self.touched)
 
     def see(self) -> bool:
-        """Note the touches of `always`; return false if its cells cannot be told apart."""
+        """Note the touches of `always`; return false if it is not known which cells it touched."""
         if not self.touched <= self.seen:
             self.seen |= self.touched
             for (user, _), known in self.touches.items():

@@ -29,7 +29,6 @@ class Places(dict[int, tuple[int, Any]]):
 Memo: TypeAlias = Places | None
 
 UNSET = object()  # the stand-in for a slot that is not set
-
 NOT_PLAIN = "A command or a failure cannot be compared, so make it of plain data"
 
 LARGE = 2**61 - 1  # the modulus of Python's hash of whole numbers

@@ -111,7 +111,7 @@ def late(failure: Exception = ON_ITS_WAY, *, after: float = 0.0) -> Surprise:
 
 
 def slow(seconds: float) -> Surprise:
-    """Make the surprise that a command is slow; if a time limit ends first, its answer is lost.
+    """Make the surprise that a command is slow; if a time limit ends first, the answer is lost.
 
     >>> from ixbackoff.testing.exploring import slow
     >>> print(slow(30))

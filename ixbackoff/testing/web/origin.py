@@ -174,7 +174,7 @@ class Origin:
             self._scripts[asked] = iter(faults)
 
     def go_down(self, seconds: float) -> None:
-        """Refuse new connections for `seconds`, and close those that are idle after an answer.
+        """Refuse new connections for `seconds`, and close open ones that are idle after an answer.
 
         >>> from urllib.request import urlopen
         >>> with Origin({"/a": b"acorn"}) as origin:
@@ -191,7 +191,7 @@ class Origin:
             pass
 
     def carry_out(self, request: ReceivedRequest) -> Answer:
-        """Carry out a request, and return its answer without a fault."""
+        """Carry out a request, and return its usual answer."""
         with self._lock:
             return carried_out(request, self.resources)
 
