@@ -45,7 +45,6 @@ Entry: TypeAlias = dict[str, Any]
   epoch; whether it is parked; the id of the boot, and the end on the boot clock.
 """
 
-
 Make: TypeAlias = Callable[[], Entry]
 MakeAsync: TypeAlias = Callable[[], Coroutine[Any, Any, Entry]]
 

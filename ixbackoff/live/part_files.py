@@ -114,7 +114,7 @@ class PartFile:
         self.size += len(chunk)
 
     def separate(self) -> None:
-        """Copy the part into a new file, if the old one has a second name or was renamed or removed.
+        """Copy the part into a new file if the old one has a second name or was renamed or removed.
 
         Raises:
             NotReady: another download has taken the name of the part.
