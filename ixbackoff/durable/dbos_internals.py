@@ -1,4 +1,4 @@
-"""The private names of DBOS 3.4; no other module of the room uses private names of DBOS."""
+"""The private names of DBOS 3.4; no other module uses private names of DBOS."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The journal of one segment of a run: a DBOS workflow whose steps are the entries.
 
 A run is one segment if it is never parked. Each parked wait ends a segment, and the next segment
-starts with the entries of all earlier segments; with a checkpoint, only of those that it names.
+starts with the entries of all earlier segments, or only of those that its checkpoint names.
 """
 
 from __future__ import annotations

@@ -39,12 +39,11 @@ Entry: TypeAlias = dict[str, Any]
 - `a`, `f` or `x`: the answer; the failure; or `true` if the command was aborted because a
   concurrent effect had failed.
 - `v`, `on`: the verdict on the failure as it was raised, with the name of its class; and the answer
-  of each of `Line.ons`, innermost first: a bool or seconds. `None`: the check raised an exception.
+  of each of `Line.ons`, innermost first: a bool or seconds. `None` for a check that raised.
 - `in`: the number of the segment (a part of the run between parked waits); added in memory only.
 - `seconds`, `due`, `parks`, `boot`, `boot_due`: the length of a wait; its end, in seconds since the
   epoch; whether it is parked; the id of the boot, and the end on the boot clock.
 """
-
 
 Make: TypeAlias = Callable[[], Entry]
 MakeAsync: TypeAlias = Callable[[], Coroutine[Any, Any, Entry]]
@@ -61,11 +60,11 @@ class RunLost(RunReleased):
 
 
 class Checkpoint(NamedTuple):
-    """The state of a run at `FOREVER` in a parked wait: the run need not replay its tries."""
+    """The state of a run in a parked wait at `FOREVER`, so that its tries need not be replayed."""
 
     first: int  # the index of the first command of the retry step
     place: str  # the place of the wait
-    origin: str  # the `origin` of the line
+    origin: str  # see `Line.origin`
     tries: int  # the number of tries so far
     waits: int  # the number of waits so far
     seconds: float  # the seconds of these waits in sum
@@ -101,7 +100,7 @@ class Journal(Protocol):
     seed: int  # each start of a run, even with the same id, has its own seed
     resumed: bool  # whether the run began before, in this process or in another one
     began: float  # the start of the run, in seconds since the epoch
-    checkpoint: Checkpoint | None  # the wait after which the run continues, if its journal is long
+    checkpoint: Checkpoint | None  # `None` if the whole journal is replayed
 
     @property
     def closing(self) -> bool:
@@ -161,11 +160,11 @@ class Line:
     again: bool = False  # whether the next command may have been performed before
     # origin: the place where the current retry step began; outside of a retry, the current place
     origin: str = ""
-    checkpoint: Checkpoint | None = None  # of the endless retry step, until that step continues
+    checkpoint: Checkpoint | None = None  # where the retry step at `FOREVER` will continue
 
     def __post_init__(self) -> None:
         self.began = 0  # the index at which the last retry step began
-        self.replays = False  # whether each wake replays the whole journal
+        self.replays = False  # whether the run replays its whole journal, without checkpoints
         # again_at: the places of the kept answers that the first try after a checkpoint reads again
         self.again_at: list[str] = []
         self.run: ProgramRun | None = None  # the run of the program; `None` in an effect
@@ -178,7 +177,7 @@ class Line:
         self._retries = 0
         # ons: the `on=`s that may judge a failure of the current command, innermost last
         self.ons: list[Predicate] = []
-        self.times: list[float] = []  # those that deadlines have read since the previous command
+        self.times: list[float] = []  # read by deadlines since the previous command
         self.refused = 0  # the number of waits that the budget refused since the previous command
         self.gates = 0  # the number of gates that were asked since the previous command
         self.aborting = False  # whether this effect aborts, because a concurrent one has failed

@@ -151,9 +151,9 @@ class Performer:
         self.handlers: Handlers = interpreter._handlers
         self.threads = isinstance(interpreter, Interpreter)
         self.account = account
-        self.gated = True  # whether gates are asked; in an exploration each try passes
+        self.gated = True  # false in an exploration, where no gate is asked
         self.logger: Logger | None = logger_of(self.handlers.get(Delay))
-        self.over: BaseException | None = None  # the exception that ended the run here
+        self.over: BaseException | None = None  # what ended the run in this process
         self.cancelled = False  # whether only the `finally` blocks of the run remain
 
     def replayed(self, stream: Stream, line: Line) -> Stream:
@@ -204,7 +204,7 @@ class Performer:
                         stream.close()  # the commands of its `finally` blocks are not performed
                         raise
                     failure = error
-                if not in_line or line.aborted is not aborted:  # else there is no entry
+                if not in_line or line.aborted is not aborted:  # in line, only an abort is recorded
                     line.next()
         except StopIteration as end:
             return end.value
@@ -248,12 +248,12 @@ class Performer:
                 reached = Reached.by(stream, value)
         if reached.failure is not None:
             if line.path and self.over is None and is_mistake(reached.failure):
-                self.over = reached.failure  # before the raise: other branches then record no end
+                self.over = reached.failure  # set first, so aborted branches record no abortion
             raise reached.failure
         return reached.value
 
     def blocks(self, command: Any) -> bool:
-        """Return whether a command runs in a thread: its handler may block, or it needs none."""
+        """Return whether to use a thread: for `Now`, `Refused`, or a handler that may block."""
         kind: type = command.__class__
         if kind is Delay or (kind is Together and Together not in self.handlers):
             return False
@@ -262,8 +262,8 @@ class Performer:
     async def in_a_row(self, command: Any, stream: Stream, line: Line) -> Reached:
         """Perform a command and its successors in one thread, until one has to be awaited.
 
-        Handing each command to a thread would take a third as long as recording it. Only the thread
-        runs the stream, until the run abandons the thread.
+        Handing each command to a thread would add a third to the time that recording takes. Only
+        the thread runs the stream, until the run abandons the thread.
         """
         lock, abandoned = Lock(), False
 
@@ -466,7 +466,7 @@ class Performer:
         return make
 
     async def together(self, command: Together, line: Line, again: bool) -> Any:
-        """Perform effects concurrently, each with its entries; for a hedge, only the first one."""
+        """Perform effects concurrently, each with its entries; leave out the copy of a hedge."""
         observed, many = events_of_parts(), None if command.hedge is None else 1
         effects: list[tuple[Stream, Line]] = []
         for stream, branch in line.fork(command, again, many):
@@ -546,8 +546,8 @@ class Turn:
 def opened(entry: Entry, line: Line) -> Any:
     """Return the answer in an entry, or raise the failure.
 
-    The program gets the recorded answer, and not the object that the handler returned: so an
-    answer that recording changes is noticed immediately, not only after a crash.
+    The program gets the recorded answer in place of the object that the handler returned. So if
+    recording changes an answer, this shows immediately, not only after a crash.
     """
     answer, failure = read(entry, line)
     if failure is not None:
@@ -587,7 +587,7 @@ def failed(line: Line, failure: Exception) -> Entry:
 
 
 def judged(line: Line, failure: Exception) -> Entry:
-    """Judge a failure before it is encoded: the program gets a decoded copy, perhaps elsewhere."""
+    """Judge a failure before it is encoded: the program gets a copy, perhaps of a base class."""
     verdict: JSON = None
     answers: list[bool | float | None] = [None] * len(line.ons)
     with suppress(Exception):

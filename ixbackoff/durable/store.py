@@ -57,7 +57,7 @@ SEPARATOR = "#"
 
 BATCH = 500  # keys in one query
 LONGEST_ID = 200  # characters
-CONNECTIONS_TO_FILE = 3  # few, so that writers wait for one: SQLite makes colliding writers sleep
+CONNECTIONS_TO_FILE = 3  # few, because SQLite makes a writer sleep while another connection writes
 ACTIVE = ["PENDING", "ENQUEUED", "DELAYED"]
 CANCELLED = "cancelled"
 """The attribute of a run that was cancelled; a paused run does not have it."""
@@ -482,7 +482,7 @@ class Store:
         self._client.update_workflow_attributes(status.workflow_id, {attribute: given}, merge=True)
 
     def _cancel_active(self, segments: list[WorkflowStatus]) -> bool:
-        """Cancel active segments; return whether any was active, and may have started another one.
+        """Cancel active segments; return whether to look again, because others may be active now.
 
         A stuck segment, or one without a recorded end, is enqueued first: to DBOS it has ended, and
         DBOS cancels no ended segment.

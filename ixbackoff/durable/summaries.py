@@ -108,7 +108,7 @@ def state_of(last: WorkflowStatus, entries: list[Entry]) -> str:
     if has_no_end(last):
         return "waiting for the database"
     if status == "ERROR":
-        encoded = encoded_failure(last)  # this process may not know its class
+        encoded = encoded_failure(last)  # not decoded: this process may lack its class
         kind, text = kind_of(encoded), decode(encoded.get("text", SEALED))
         return f"stuck: {kind}: {text}" if is_stuck(last) else f"failed: {kind}"
     if status == "CANCELLED":

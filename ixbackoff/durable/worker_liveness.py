@@ -169,7 +169,7 @@ class ServerLock:
     def _repeat(self, work: Callable[[], None], pause: Callable[[], float]) -> None:
         while not self._stopped.wait(pause()):
             try:
-                with self._working:  # else both could hold a connection, and wait for another one
+                with self._working:  # two at once could wait for each other's connections
                     work()
             except Exception as error:
                 LOGGER.warning("worker %s cannot check the other workers: %r", self.id, error)

@@ -111,7 +111,7 @@ def durable(
         within: the time limit of a run, in seconds; time without a process counts, too.
         budget: a budget that pays for the retries; each process has its own.
         rate: a number of runs and of seconds. With `(10, 60)` all workers together begin at most 10
-            runs in a minute; a run that continues after a parked wait counts. By default no limit.
+            runs in a minute; a run counts again after a parked wait. By default no limit.
 
     Raises:
         Misuse: the name is missing or empty, `rate` is not a number of runs and seconds, or

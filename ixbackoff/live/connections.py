@@ -149,7 +149,7 @@ class Connections:
 
 
 def close_here(opened: dict[int, Transport]) -> None:
-    """Close the connections that this process opened, but no copies of those of its parent."""
+    """Close the connections that this process opened, but none that it got by a fork."""
     transport = opened.pop(os.getpid(), None)
     if transport is not None:
         transport.close()

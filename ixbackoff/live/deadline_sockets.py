@@ -1,8 +1,8 @@
 """Connections that end at the deadline of the exchange, even if a byte arrives now and then.
 
 A time-out of the HTTP library is for each read or write alone. Here each of them gets at most the
-remaining time of the exchange. Exchanges use a connection one after another, so a context variable
-holds the current `Use`.
+remaining time of the exchange. A connection serves many exchanges one after another, so it has no
+deadline of its own: the context variable `USE` has the deadline of the current exchange.
 """
 
 from __future__ import annotations

@@ -26,14 +26,14 @@ def objects_below(
 ) -> dict[str, int]:
     """Return the sizes in bytes of the objects whose keys begin with the key of a URL and a slash.
 
-    Each object is listed under the rest of its key; for a `file:` URL, without inner folders.
+    Each object is listed under the rest of its key. A `file:` URL lists no files of inner folders.
     """
     deadline = Deadline(limits, without_secrets(url))
     folder = file_of(url, stores)
     if folder is not None:
         return files_in(folder)
     store, key = store_of(url, stores, limits)
-    listing: Any = store  # parts of its types are in another library
+    listing: Any = store  # the types of `list` are in arro3, which is not required
     found: dict[str, int] = {}
 
     async def collect() -> None:

@@ -114,7 +114,7 @@ class PartFile:
         self.size += len(chunk)
 
     def separate(self) -> None:
-        """Copy the part into a new file, if its file has a second name or has lost the part's name.
+        """Copy the part into a new file if the old one has a second name or was renamed or removed.
 
         Raises:
             NotReady: another download has taken the name of the part.
@@ -239,7 +239,7 @@ its `FileIO`. `PartFile` has no `__del__`, because that would swallow Ctrl-C."""
 
 @atexit.register
 def release_all() -> None:
-    """Release the parts that this process opened, but no copies of those of its parent."""
+    """Release the parts that this process opened, but none that it got by a fork."""
     for part in [*OPEN]:
         if part.process == os.getpid():
             part.release()

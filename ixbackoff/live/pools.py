@@ -48,7 +48,7 @@ class WatchedConnection:
         return cast("Awaitable[httpcore2.Response]", self._connection.handle_async_request(request))
 
     def begin(self, request: httpcore2.Request) -> None:
-        """Note in a request whether the connection is fresh, with this as its first request."""
+        """Note in a request whether it is the first one on this connection."""
         self.thread = get_ident()
         extensions_of(request)[FRESH], self._fresh = self._fresh, False
 

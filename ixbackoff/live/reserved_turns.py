@@ -1,4 +1,4 @@
-"""Handlers of `Reserve`: turns of one process in memory, or of many in Redis or PostgreSQL."""
+"""Handlers of `Reserve`: for one process, in memory; for many, in Redis or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Scripting(Protocol):
 
 
 def turns() -> Interpreter[Reserve]:
-    """Make a handler of `Reserve` that keeps its turns in memory: make one for the whole process.
+    """Make a handler of `Reserve` that stores turns in memory; make one for the whole process.
 
     >>> from ixbackoff import N0, Reserve, at, call, do
     >>> from ixbackoff.live import live, turns
@@ -63,7 +63,7 @@ def turns() -> Interpreter[Reserve]:
 
 
 def turns_in_redis(client: Scripting) -> Interpreter[Reserve]:
-    """Make a handler of `Reserve` that keeps its turns in Redis 5 or later, by the server's clock.
+    """Make a handler of `Reserve` that stores turns in Redis 5 or later, by the server's clock.
 
     A failure of Redis fails the try. The key `ixbackoff:turns:{name}` expires after the last turn.
 
@@ -95,7 +95,7 @@ def turns_in_redis_async(client: Scripting) -> AsyncInterpreter[Reserve]:
 
 
 def turns_in_postgresql(connect: Callable[[], ContextManager[Any]]) -> Interpreter[Reserve]:
-    """Make a handler of `Reserve` that keeps its turns in PostgreSQL, by the server's clock.
+    """Make a handler of `Reserve` that stores turns in PostgreSQL, by the server's clock.
 
     A failure of the database fails the try. Create the table once; it has a row for each name:
     `CREATE UNLOGGED TABLE ixbackoff_turns (name text PRIMARY KEY, next float8 NOT NULL)`.
