@@ -196,7 +196,7 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     clock: Any = monotonic if trio is None else trio.lowlevel.current_clock().current_time
     earlier = clock()
     now: float = yield CLOCK
-    real = earlier <= now <= clock()
+    real = earlier <= now <= clock()  # false in virtual time
     left = seconds_left(command, limits, now)
     foreign = True in [limit.foreign for limit in limits]
     before, around = LEFT.get(), time_around()

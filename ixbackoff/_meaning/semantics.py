@@ -628,7 +628,7 @@ def through(effect: Any, gate: Gate, inside: InAttempt) -> Task:
         raise Misuse("A try goes through one gate twice, so it would count twice: give it once.")
     replays = inside.ons is not None
     now = came = yield PASSAGE if replays else CLOCK
-    if now is None:
+    if now is None:  # in a replay, the try has passed the gate already
         return (yield performed(effect, inside))
     clock = IN_PASSAGE if replays else CLOCK
     until, around = deadline_of(inside.limits, now), inside.passed
