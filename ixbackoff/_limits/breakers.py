@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 MOST = 1_000_000  # failures
-EARLY = 1e-6  # seconds of tolerance, because clocks round: `retry_after` has to suffice
+EARLY = 1e-6  # seconds of tolerance: clocks round, and a wait of `retry_after` has to suffice
 LEAST, LONGEST = 1e-3, 1e9  # seconds
 SPREAD = 2.0  # multiples of `open_for` over which tries refused during a probe are spread
 SILENT = (Misuse, CircuitOpen, Crowded)
@@ -65,9 +65,9 @@ class CircuitBreaker:
       `Now`, `Pick` and `Throw` need no service, so the breaker never refuses them.
     - A failure counts if `on` chooses it. Any other failure, such as a 404, and an answer that
       `until` or `.expect` rejects, count as answers of the service: they do not open the breaker,
-      and a probe that ends with one closes it. `Misuse`, `Crowded`, a cancellation, the
-      `CircuitOpen` of another breaker and failures past the deadline of a served request do not
-      count at all. A try that any other deadline interrupts in a command counts as a failure.
+      and a probe that ends with one closes it. `Misuse`, `Crowded`, a cancellation and the
+      `CircuitOpen` of another breaker do not count at all, nor does a failure in serving a caller
+      who has gone. A try that any other deadline interrupts in a command counts as a failure.
     - Successes between failures change nothing, except with a `rate`. So choose a number above the
       failures that a healthy service causes, for all programs that share the breaker.
     - A try that is refused during a probe waits until the probe's time is over: with no wait, it
@@ -202,7 +202,7 @@ class CircuitBreaker:
         self._tell("open", "its probe failed")
 
     def counting(self, after: After, clock: Callable[[], float]) -> After:
-        """Return a function that counts a chosen failure while closed, then calls `after`."""
+        """Return a function that counts chosen failures, if `self` is closed, and calls `after`."""
         chosen = self._chosen
         failures, within = (0, 0) if self.rated else (self._failures, self._within)
 

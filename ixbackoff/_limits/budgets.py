@@ -217,7 +217,7 @@ def budgeted(stream: Stream, budget: RetryBudget) -> Stream:
                 add_note(wait.failure, REFUSED)
                 wait.refuse("budget empty")
                 raise wait.failure
-            account.counted = True  # if the wait is interrupted, no try follows
+            account.counted = True  # if the run ends in this wait, its failure has been counted
             yield wait
             account.counted = False
         finally:  # break the cycle of failure, traceback, this frame and the wait

@@ -31,7 +31,7 @@ class Limit:
     # Class attributes: most limits change none of them.
     over = False  # whether the part was interrupted at its deadline
     ending = False  # whether the part is cleaning up, after its deadline, Ctrl-C or the like
-    foreign = False  # whether the limit is the time that the caller of a served request has left
+    foreign = False  # whether the limit comes from the caller of a request that the run serves
     where = ""  # the part of the message that names the command at the deadline
     refused: float | None = None  # the time at which a command was refused because it was too late
     cause: Exception | None = None  # the failure of the running command, if one was running
@@ -109,9 +109,9 @@ def time_around() -> Left | None:
 
 
 def caller_has_gone() -> bool:
-    """Return whether the caller of the served request waits no longer.
+    """Return whether this code serves a request whose caller no longer waits for the answer.
 
-    Later failures must not count against a service, or callers in a hurry would open breakers.
+    Failures from then on must not count, or callers in a hurry would open circuit breakers.
     """
     left = LEFT.get()
     return left is not None and left.foreign and not left.over and left.seconds <= 0
@@ -196,14 +196,14 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     clock: Any = monotonic if trio is None else trio.lowlevel.current_clock().current_time
     earlier = clock()
     now: float = yield CLOCK
-    real = earlier <= now <= clock()
+    real = earlier <= now <= clock()  # false in virtual time
     left = seconds_left(command, limits, now)
     foreign = True in [limit.foreign for limit in limits]
     before, around = LEFT.get(), time_around()
     if around is not None and around.seconds < left:
         left, foreign = around.seconds, around.foreign
-    # Each branch of `Together` counts its time from its own start. If it had the deadline of the
-    # whole, it could expire a moment before the whole, which would cancel the branch's cleanup.
+    # Each branch of `Together` counts its time from its own start. With the deadline of the whole,
+    # a branch could expire just before the whole, whose expiry would cancel the branch's cleanup.
     counts = real and command.__class__ is not Together
     current = Left(left, now + left if counts else None, clock)
     current.foreign = foreign
@@ -250,7 +250,7 @@ def clean_up(limits: Sequence[Limit], error: BaseException) -> None:
 
 
 def wait_in_time(wait: Any, limit: Limit) -> Stream:
-    """Issue `wait` if it ends in time; else raise its failure; without one, `DeadlineExceeded`."""
+    """Issue `wait` if it ends in time; else raise its failure, or `DeadlineExceeded` if `None`."""
     if limit.over:
         raise limit.expire()
     limit.ending = False  # a program that waits has ended its cleanup

@@ -48,8 +48,8 @@ def cancelled_since(failure: BaseException | None = None) -> Callable[[], int]:
     """
     try:
         asyncio = sys.modules["asyncio"]
-        task = asyncio.current_task(asyncio.get_running_loop())  # without a loop, 3.11 is slow
-        cancelling: Callable[[], int] = task.cancelling
+        loop = asyncio.get_running_loop()  # without a loop, on 3.11, `current_task()` fails slowly
+        cancelling: Callable[[], int] = asyncio.current_task(loop).cancelling
     except (LookupError, AttributeError, RuntimeError):  # as in `running`, or no task is running
         return int
     before = cancelling()

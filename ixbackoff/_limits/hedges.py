@@ -24,9 +24,9 @@ SAVED = 10.0  # tokens
 class Hedge:
     """A second copy of slow requests, for at most a share `extra` of all requests, plus one.
 
-    A request is slow if it takes longer than all but that share of the last 1000. So `extra` sets
-    both the time before a copy and the number of copies, as in Finagle's `BackupRequestFilter`. A
-    bucket bounds the copies while the whole service is slow: a request adds `extra` tokens, a copy
+    With `extra=0.05`, a request is slow if it takes longer than 95 % of the last 1000. So `extra`
+    sets the time before a copy and the number of copies, as in Finagle's `BackupRequestFilter`. A
+    bucket limits the copies while the whole service is slow: a request adds `extra` tokens, a copy
     takes 1, and so does a transient failure other than `NotReady`. After a refusal with a
     Retry-After, such as `Throttled(30)`, there are no copies until that time is over.
 
@@ -45,7 +45,7 @@ class Hedge:
         extra: the copies for each request.
         least: the time, in seconds or as a `timedelta`, below which no request is slow.
         known: the number of answers that are needed before a request counts as slow.
-        budget: a budget that pays for the copies, too, as for retries.
+        budget: a budget from which each copy takes the cost of a retry.
 
     Raises:
         ValueError: a number is out of bounds: `extra` is 0.001 to 0.25, `least` is 0 to 10**9, and
@@ -101,12 +101,12 @@ class Hedge:
     def hear(
         self, failure: BaseException | None, now: float, began: float, won: bool = False
     ) -> None:
-        """Take a failure, or `None` for an answer or a lost race; `won`: the copy was faster."""
+        """Take a request's failure; `None` if it answered, or still ran when the other ended."""
         if isinstance(failure, SILENT) or not isinstance(failure, Exception | None):
             return
         transient = failure is not None and is_transient(failure)
         with self._lock:
-            self._won += won
+            self._won += won  # true for a copy that answered first
             if transient and not isinstance(failure, NotReady):
                 self._tokens = max(self._tokens - 1.0, 0.0)
                 self._opens = max(self._opens, now + asked_for(failure))

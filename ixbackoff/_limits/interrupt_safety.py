@@ -9,8 +9,8 @@ from typing import TypeVar
 
 # Ctrl-C raises KeyboardInterrupt wherever the main thread happens to be: inside an observer, right
 # after its return, or on the way into a cleanup. Three things have to hold nevertheless: the mark
-# of a run is cleared, or this thread could never retry again; each `Began` gets exactly one
-# `Ended`; and the KeyboardInterrupt reaches the user.
+# of a run (see `nesting`) is cleared, or this thread could never retry again; each `Began` gets
+# exactly one `Ended`; and the KeyboardInterrupt reaches the user.
 #
 # CPython checks for signals after a call, at a jump backward, and where a function begins or a
 # generator resumes. Between two such places, assignments run without an interruption.
@@ -26,15 +26,15 @@ from typing import TypeVar
 # - A mask of SIGINT during a cleanup. Only the main thread may install a handler, Windows has no
 #   signal mask, and an observer that hangs could no longer be interrupted.
 #
-# What we do: the first statement of a cleanup is an assignment (`mine[0] = None`), which needs one
-# `finally` only. `Notifier.notify` records an event and then calls the observer, with no check for
+# What we do: an assignment clears the mark (`mine[0] = None`), so one `finally` that begins with it
+# is enough. `Notifier.notify` records an event and then calls the observer, with no check for
 # signals in between. A cleanup that has to call a Python function is written twice, in an inner
 # and an outer `finally`, and does nothing the second time: `assigned` below, and `Notifier.end`.
 #
-# What remains: a second Ctrl-C that cuts the outer `finally` short as well; the `Answered` of a
-# program's command, which is delivered in one `finally`. An observer written in Python counts as
-# called even if Ctrl-C strikes where it begins. Debuggers and tracers can raise anywhere, so they
-# may leave the mark of a run uncleared.
+# What remains: a second Ctrl-C can cut the outer `finally` short as well; and the `Answered` of a
+# program's command can be lost, because one `finally` delivers it. An observer written in Python
+# counts as called even if Ctrl-C strikes where it begins. Debuggers and tracers can raise anywhere,
+# so they may leave the mark of a run uncleared.
 
 T = TypeVar("T")
 

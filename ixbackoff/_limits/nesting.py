@@ -39,7 +39,7 @@ __tracebackhide__ = True
 # that a run may be active, `mark_around` walks the stack and decides: it looks for the frame of a
 # function decorated with `carries_mark`, and reads the local variable `mine` there.
 #
-# What remains: a thread or task that a handler starts without a copy of its context is outside.
+# What remains: a thread or task that a handler starts without its context counts as outside.
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -129,9 +129,9 @@ def may_be_inside() -> bool:
 
 
 def check_alone(inner: object, once: bool = False) -> object:
-    """Return the run around `inner`, which then gets a single try; return `None` without a run.
+    """Return `None` if no run is around `inner`; raise `Misuse` if there is one.
 
-    Raise `Misuse` for such a run, unless `once` is true and `inner` or the run has nested="once".
+    With `once`, if `inner` or that run has nested="once", return the run: `inner` is tried once.
     """
     mark = RUNNING.get()
     if mark[0] is None:
@@ -151,7 +151,7 @@ def mark_around() -> Mark:
     while frame is not None:
         code = frame.f_code
         if code.co_name == "retried" and id(code) not in CARRIERS and code in CARRIERS.values():
-            CARRIERS[id(code)] = code  # a copy that was unpickled
+            CARRIERS[id(code)] = code  # unpickling the function has copied it
         if id(code) in CARRIERS:
             mark: Mark = frame.f_locals.get("mine", OVER)  # missing: the run has not begun
             if mark[0] is not None:

@@ -1,7 +1,6 @@
 """Observers, and the stream transformer that calls them with the events of a run.
 
-An observer sees a run from beginning to end, or not at all: it has to be registered before the run
-begins.
+An observer sees the whole of a run or nothing: it has to be registered before the run begins.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ Its items are `None`, if another interpreter may answer the call, and the combin
 """
 
 LOOK = placed("LOOK", StateList[Observer | None]([None]))
-"""A `SWAPPED` that is never empty, for decorated functions that have no fast path."""
+"""The same for decorated functions that have no fast path; never empty."""
 
 clock = time.perf_counter
 

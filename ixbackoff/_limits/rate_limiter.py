@@ -52,8 +52,8 @@ class Limiter(Gate):
     Traceback (most recent call last):
     ixbackoff.Crowded: not asked: the turn of a try comes in 29.6 s, and it stands in line for 1 s at most
 
-    Without `tries` it only hears: a pause of one program is a pause of all, and otherwise each try
-    goes at once. If answers have `RateLimit` and `RateLimit-Policy` headers, it takes their rate.
+    Without `tries`, each try goes at once, except in a pause, which holds for all programs. If
+    answers have `RateLimit` and `RateLimit-Policy` headers, the limiter takes their rate.
 
     Args:
         tries: the tries in `per` seconds; `None` for no rate of its own.
@@ -156,7 +156,7 @@ class Limiter(Gate):
             headers: Any = getattr(value, "headers", None)
             if hasattr(headers, "keys"):  # a mapping
                 self.learn(headers)
-        except Exception:  # a mock or a proxy may raise here; that must not fail a success
+        except Exception:  # a mock or a proxy may raise here, which must not make a try fail
             return
 
     def learn(self, headers: Mapping[str, str]) -> None:
@@ -234,7 +234,7 @@ def response_of(failure: Exception) -> object:
 
 
 class Turns:
-    """A handler of `Reserve` whose turns are in this object, by name."""
+    """A handler of `Reserve` that holds a `Limiter` for each name, for this process only."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

@@ -18,7 +18,7 @@ from .nesting import SERVED, served
 from .observers import REGISTER
 
 Inner: TypeAlias = Literal["nested", "once", "last"]
-"""The decorated functions that are tried once in a request whose caller retries."""
+"""Which decorated functions get a single try if the caller retries: see `middleware.asgi`."""
 
 
 class ServedRequest:

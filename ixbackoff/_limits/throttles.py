@@ -22,15 +22,15 @@ UNANSWERED = of_the_service(is_transient)
 
 @final
 class Throttle(Gate):
-    """At most `over` tries for each answer of the service; others fail with `Crowded` at once.
+    """At most `over` tries for each answer of the service; any more fail with `Crowded` at once.
 
     Of the tries of the last `ttl` seconds it counts those that ended, refused ones included, and
     those that the service answered. It refuses the share `(ended - over * answered) / (ended + 1)`
     of the tries, as in "Handling Overload" of Google's SRE book. Refusals are spread evenly,
     without random numbers. The first answer after `ttl` seconds without one means that an outage
-    is over, and refusals end. A failure that is not transient, such as a 404, is an
-    answer, and so is what `until` or `.expect` rejects. A try counts when it ends, so tries under
-    way cause no refusals. One that hangs or is cancelled does not count: give each a time limit.
+    is over, and refusals end. A failure that is not transient, such as a 404, is an answer, and so
+    is what `until` or `.expect` rejects. A try counts when it ends, so tries under way cause no
+    refusals. A try that hangs or is cancelled does not count, so give each try a time limit.
 
     Use one throttle for each service, for all programs, threads and tasks that ask it.
 

@@ -234,7 +234,7 @@ class _Planner:
         self.schedule = schedule
         self.each = each  # seconds of a try at most; inf if they are not limited
         gates = checked_gates("through", program._defaults.through or ())
-        self.before = sum(gate.longest for gate in gates)  # of each try, the seconds in line
+        self.before = sum(gate.longest for gate in gates)  # the longest time in line of each try
         self.line = 0.0
         self.longest: list[float] = []  # the seconds of the k-th wait, never less than before
         self.well: Ways = {(self.top, True): Worst()}

@@ -48,11 +48,11 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
     """Answer `stream` from `log` while entries last, then from outside; add new answers to `log`.
 
     When `stream` fails, remove the entry of the failed command and all later ones from `log`, so
-    that the next replay issues them again. `ons`: the `on`s in force, if the run is durable.
+    that the next replay issues them again. `ons` is that of the `ProgramRun`.
     """
     position = 0
     now: Any = None
-    read_at: dict[float, int] = {}  # by time: the index in `log` where the clock was first read
+    read_at: dict[float, int] = {}  # time -> the index in `log` where the clock first showed it
     unlogged: list[BaseException | None] = []  # the outcomes of commands of a gate
     answer: Any = None
     failure: BaseException | None = None
@@ -70,7 +70,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                     failure = error
                 position -= 1
             elif isinstance(command, Passage | Refused) or issued_in_line(command):
-                answer = failure = None  # of a gate, which a replayed try passes; not in `log`
+                answer = failure = None  # a gate's command is not in `log`; a replayed try passes
                 try:
                     if issued_in_line(command) or ons is not None:  # a durable run answers these
                         answer = None if position < len(log) else (yield command)
@@ -86,7 +86,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                 entry = log[position]
                 before, answer, failure = entry.command, entry.answer, entry.failure
                 if ons and failure is not None and (raised := recorded(failure)) is not None:
-                    attach(failure, raised._replace(ons=ons[::-1]))  # `ons` may be new objects
+                    attach(failure, raised._replace(ons=ons[::-1]))  # `chooses` finds them by `is`
                 if not _same(before, command):
                     failure = Diverged(
                         f"Resumed at another command: the attempt issued {command!r} where it had "

@@ -57,11 +57,11 @@ def descents(
     Args:
         rungs: the number of waits left, or `ENDLESS`.
         kinds: the classes of failures to retry.
-        chosen: a predicate of all other failures: whether to retry them.
+        chosen: the predicate that decides whether to retry all other failures.
         begin: draws the schedule for a run, at its first wait.
         common: whether all runs can share one draw.
         table: the waits, if they are the same in all runs.
-        first: the number of rungs above this retry: the index of its first wait.
+        first: the number of rungs above this retry, which is the index of its first wait.
         shortens: whether a wait may be shorter than the one before, as in simulations.
         longest: the longest wait that a service or a gate may ask for; a longer one ends the
             retry, and the failure gets a note.

@@ -84,11 +84,11 @@ class ProgramRun(Run):
     longest: float | timedelta | None = None  # as in `Defaults`; `None`: that of the program
     mark: Mark | None = None  # the mark of the run in its context; it also holds `retries`
     logger: Logger | None = None  # for waits that really take time
-    # ons: the `on`s in force, innermost last; `None` if there is no journal for them
+    # ons: the `on`s that may choose the next failure, innermost last; `None` without a journal
     ons: list[Predicate] | None = None
     # kept: the answers that the next try of the current retry step reuses, for a journal
     kept: Sequence[object] | None = None
-    # retries_begin: called when a retry step begins; a journal may go on at a checkpoint in it
+    # retries_begin: called when a retry step begins; a durable run may skip to a checkpoint in it
     retries_begin: Callable[[], None] | None = None
     _inside: InAttempt | None = None
 
@@ -189,7 +189,7 @@ class ProgramRun(Run):
     ) -> Delay | None:
         """Begin the k-th wait, on `rung`, after `failure`; return `None` if no wait is left.
 
-        Raise `failure` itself if the task was cancelled, or if a deadline around leaves no time.
+        Raise `failure` itself if the task was cancelled, or a deadline around this run is too near.
         """
         try:
             if REJECTED and (mark := RUNNING.get())[0] is not None:
@@ -285,7 +285,7 @@ class ProgramRun(Run):
 
 
 def number_after(top: int, waits: int) -> int:
-    """Return the number of waits left on a ladder from `top` after `waits` of them."""
+    """Return the number of waits left on a ladder from `top`, after `waits` waits."""
     return max(DEEPEST - waits, 1) if top == ENDLESS else top - waits
 
 

@@ -160,7 +160,7 @@ def unrolled(
 
 
 def part(attempt: Chain, ons: list[Predicate] | None, within: float | None = None) -> Stream:
-    """Return the stream of an attempt that is part of a run with these `ons`."""
+    """Return the stream of an attempt that is part of a run with these `ProgramRun.ons`."""
     run = ProgramRun(attempt, USUAL.schedule)
     run.ons = ons
     return unrolled(attempt, Defaults(within=within), run=run)
@@ -460,7 +460,7 @@ def waited(
     wait: Delay | None = None
     try:
         wait = run.begin_wait(rung, run.top - rung, run.descent(rung), failure, chosen)
-        if wait is None:  # asked for too long, or `ONE_TRY` reduces every ladder to one try
+        if wait is None:  # too long a wait was asked for, or `ONE_TRY` allows only one try
             run.not_waited = failure
         else:
             try:
@@ -535,7 +535,7 @@ def resumed(step: ResumeStep, run: ProgramRun) -> Task:
     once = chain(Chain, None, DoStep(step.effect))
 
     def again(_: int) -> Chain:
-        ons = [] if run.ons is None else run.ons  # a list tells gates of the replay
+        ons = [] if run.ons is None else run.ons  # `None` would tell gates that no try is replayed
         return chain(Chain, None, StartStep(replay, (part(once, ons), log, run.ons), {}))
 
     try:
@@ -628,7 +628,7 @@ def through(effect: Any, gate: Gate, inside: InAttempt) -> Task:
         raise Misuse("A try goes through one gate twice, so it would count twice: give it once.")
     replays = inside.ons is not None
     now = came = yield PASSAGE if replays else CLOCK
-    if now is None:
+    if now is None:  # in a replay, the try has passed the gate already
         return (yield performed(effect, inside))
     clock = IN_PASSAGE if replays else CLOCK
     until, around = deadline_of(inside.limits, now), inside.passed
@@ -695,4 +695,4 @@ def reserved(effect: Any, reserve: Reserve, inside: InAttempt) -> Task:
 
 
 PASSING: Mapping[type, Any] = {CircuitBreaker: guarded, Reserve: reserved}
-"""The function that leads a try through a guard of this class; for other classes, `through`."""
+"""The function that leads a try through a guard, by its class; for all others, `through`."""

@@ -59,7 +59,7 @@ class DoStep(Step):
 
 
 class StartStep(Step):
-    """Well: start a generator function; it is `fresh` if each call makes a new generator."""
+    """Well: start a generator function; `fresh`: each call of it makes a new generator."""
 
     __slots__ = ("arguments", "fresh", "function", "keywords")
 
@@ -95,7 +95,7 @@ class MapStep(FunctionStep):
 class FirstStep(Step):
     """Well: perform the effects in turn until one succeeds, from `start_at` or a random one on.
 
-    `answered` makes the value of the step from the index of that effect and its answer.
+    `answered` makes the value of the step from the index and the answer of the successful effect.
     """
 
     __slots__ = ("answered", "chosen", "effects", "pick", "start_at")
@@ -217,7 +217,7 @@ class SkipStep(DownStep):
 
 
 class AtStep(Step):
-    """State the rung, for a run that cannot know it after it passed over a `bind`."""
+    """State the rung, for a run that does not know its rung after it passed over a `bind`."""
 
     __slots__ = ("rung", "start")
 
@@ -306,7 +306,7 @@ def checked_effect(effect: Any) -> Any:
 
 
 def fresh(task: Any, function: Any) -> Any:
-    """Return `task`; raise `Misuse` if it has started, as a stored one has at the second try."""
+    """Return `task`; raise `Misuse` if it ran before, as a stored generator did in try 1."""
     name = getattr(function, "__name__", function)
     kind: type = task.__class__
     if kind is not GeneratorType:

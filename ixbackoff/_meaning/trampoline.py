@@ -26,9 +26,9 @@ CLOSED = 100
 
 # To perform an inner attempt, a generator yields a request, and the trampoline runs the task of the
 # inner attempt on its own stack: depth costs no recursion. A native `yield from` is faster, but its
-# depth is limited. So only simulated clients (`fleet.stream_clients`) use it, each for as many
-# attempts as it has `room`. Further attempts ask the trampoline, as do attempts in another
-# `thread`, where another simulation or a run may be active.
+# depth is limited. A simulated client (see `fleet.program_clients`) uses it for as many attempts as
+# it has `room`, and only in the `thread` of its simulation, because another simulation or a run may
+# be active in another thread. All other attempts yield a request.
 IN_PLACE: list[Any] = [None]
 """The simulated client whose task runs now, in this thread or another one."""
 
@@ -43,7 +43,7 @@ class Enter:
 
 
 class Perform:
-    """The request of an attempt to perform an inner one; users that iterate an attempt get it."""
+    """The request to perform an attempt, which its `__iter__` yields, even in a user's own loop."""
 
     __slots__ = ("chain",)
 

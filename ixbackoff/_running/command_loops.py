@@ -208,7 +208,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                     with shielded():
                         answer = await handler(command)
                 else:
-                    stopping = False  # a ladder never waits in a `finally` block
+                    stopping = False  # if the ladder waits, its cleanup is over
                     limit = time_limit()
                     awaited = handler(command)
                     answer = await (awaited if limit is None else with_timeout(limit, awaited))
@@ -239,7 +239,7 @@ def in_tasks_with(handlers: Handlers) -> Awaited:
 
 
 def handler_of(handlers: Handlers, command: Command[Any], together: Any) -> Any:
-    """Return the handler of the nearest base class; `together` makes that of `Together`."""
+    """Return the inherited handler of `command`; if `Together` has none, `together` makes one."""
     if isinstance(command, Together) and Together not in handlers:
         return together(handlers)
     return inherited(handlers, command.__class__)

@@ -308,7 +308,7 @@ def check_none(failures: list[BaseException]) -> None:
 
 
 class AllOver(Exception):
-    """Raised by a task to cancel those that still run."""
+    """Raised by a task to cancel the tasks that still run."""
 
 
 async def in_tasks(command: Together, answer: AnswerAsync) -> Any:

@@ -21,7 +21,7 @@ MOST_LOGGED = 1000
 INNER_LOGGED: set[str] = set()
 """The names of runs whose inner retries, those of other libraries, have been logged."""
 
-DEBUG, WARNING = 10, 30  # logging.WARNING; logging itself costs 16 ms to import
+DEBUG, WARNING = 10, 30  # those of `logging`, which takes 16 ms to import
 
 REFUSED: frozenset[Reason] = frozenset(
     {"no time left", "budget empty", "circuit open", "crowded", "stopped", "asked for too long"}
@@ -76,8 +76,8 @@ def log_wait(
 
 
 def log_inner(name: str, loops: list[Inner], logger: Logger) -> None:
-    """Log the retries of other libraries inside of a try, once for each of `MOST_LOGGED` names."""
-    if len(INNER_LOGGED) < MOST_LOGGED:  # a program may make names as it runs
+    """Log the retries of other libraries inside a try; add the name to `INNER_LOGGED`."""
+    if len(INNER_LOGGED) < MOST_LOGGED:  # further names, made at run time, are logged each time
         INNER_LOGGED.add(name)
     tries = " and ".join(f"{one.library} tries {one.tries} times" for one in loops)
     remedies = " and ".join(one.remedy for one in loops)

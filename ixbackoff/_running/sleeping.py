@@ -58,13 +58,13 @@ def skipped(seconds: float) -> bool:
 
 
 BLOCKING = 0.1  # seconds: asyncio's own `slow_callback_duration`
-INNER = ("ixbackoff.", "asyncio.", "IPython.", "ipykernel.")  # a cell of a notebook may block
+INNER = ("ixbackoff.", "asyncio.", "IPython.", "ipykernel.")  # exempt: a notebook cell may block
 WARNED: set[str] = set()
 """The names of the coroutine functions that `check_loop` has warned of."""
 
 
 def check_loop(seconds: float) -> None:
-    """Warn, once for a coroutine function, of a wait that blocks the event loop which runs it."""
+    """Warn, once for each coroutine function, of a wait in it that blocks its event loop."""
     if seconds < BLOCKING or SWITCHES or running() == (None, None):
         return
     frame: FrameType | None = sys._getframe(1)
@@ -93,7 +93,7 @@ def awaitable() -> Callable[[float], Awaitable[object]]:
         return sleep
 
     async def pause(seconds: float) -> None:
-        # even a sleep of 0 is a checkpoint, for other tasks and for cancellation
+        # even a sleep of 0 lets other tasks run, and raises a pending cancellation
         await sleep(0 if skipped(seconds) else seconds)
 
     return pause
@@ -157,7 +157,7 @@ def sleep_until(wait: Delay, stop: Event, logger: Logger) -> None:
 
 
 async def poll_async(seconds: float) -> None:
-    """Let the event loop run other tasks; not a wait of a program: `SWITCHES` do not skip it."""
+    """Let the event loop run other tasks for `seconds`; `SWITCHES` skip only waits of programs."""
     asyncio, trio = running()
     library: Any = asyncio or trio
     await library.sleep(seconds)
