@@ -162,8 +162,8 @@ class BlockLoop:
         self._last: Try | None = None
 
     def __del__(self) -> None:
-        last: Try | None = getattr(self, "_last", None)  # Ctrl-C may have struck in `__init__`,
-        if last is not None:  # or between the block and its `__exit__`
+        last: Try | None = getattr(self, "_last", None)  # unset if Ctrl-C struck in `__init__`
+        if last is not None:  # its mark is still set if Ctrl-C struck before `__exit__`
             last._mark[0] = None
             if last._done is None and not has_with(sys._getframe(1)):
                 from warnings import warn

@@ -163,7 +163,7 @@ def judge(failure: Exception) -> Verdict:
     kind = failure.__class__
     try:
         found: object = (FOUND.get(kind) or judge_of(kind))(failure)
-    except OSError as error:  # of the import of a module of `known`, at its first use
+    except OSError as error:  # from the import of a module of `known`, at its first use
         if error.errno not in NO_MORE_FILES:
             raise
         found = Verdict(False, why="its judge could not be imported: too many files are open")
@@ -310,7 +310,7 @@ def inner(failure: BaseException) -> list[Inner]:
     >>> inner(ConnectionRefusedError())
     []
     """
-    with suppress(OSError):  # of the import, if no more files can be opened
+    with suppress(OSError):  # from the import, if no more files can be opened
         found: list[Inner] = import_module("ixbackoff.known.inner_retries").inner(failure)
         return found
     return []

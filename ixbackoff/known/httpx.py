@@ -46,7 +46,7 @@ def sent(failure: Exception) -> Iterator[Any]:
 def own_request(owner: Any) -> Iterator[Any]:
     try:
         request = getattr(owner, "request", None)
-    except RuntimeError:  # made by hand, without a request
+    except RuntimeError:  # the exception was made without a request
         return
     if request is not None:
         yield request
@@ -73,7 +73,7 @@ judge = http.judge_by(
         "NetworkError": broken_off,
         "TimeoutException": broken_off,
         "RemoteProtocolError": broken_off,
-        "HTTPError": http.by_response,  # with an answer, of httpx and of huggingface_hub
+        "HTTPError": http.by_response,  # failures with an answer, also of huggingface_hub
     },
     {"httpx", "httpx2", "httpcore", "httpcore2"},
     requests_of,

@@ -229,7 +229,7 @@ class Jittered(Changed):
 # draw the same numbers: tests/functions/test_backoff.py compares them, in
 # `test_jitter_draws_what_the_program_draws`.
 def spread_out(table: list[float], spread: float, chance: Random | None) -> WaitFunction:
-    import random  # here: a decorated function may never be called
+    import random  # only if needed: a decorated function may never be called
 
     more, source = spread - 1.0, chance or random
     return lambda k: table[k] * (1.0 + more * source.random())  # as uniform(1, spread)
