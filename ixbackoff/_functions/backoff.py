@@ -417,7 +417,7 @@ def made(rung: Rung[I], settings: Settings) -> Backoff[I]:
 
 
 def called(function: Any, *given: object) -> Any:
-    """Make the command that calls `function` with the arguments `given`; a plan needs none."""
+    """Make the command that calls `function` with the arguments `given` (none in a plan)."""
     make: Any = call_async if is_coroutine_function(function) else call
     return make(function, *given)
 

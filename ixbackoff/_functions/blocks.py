@@ -124,7 +124,7 @@ class Try:
             return True
         if error is None:  # `return` or `break` may leave the loop: end the run now
             command = next(self._stream, None)
-            if command is not None:  # it asks for the time, for a breaker with a `rate`
+            if command is not None:  # such as `Now`, for a breaker with a `rate`
                 answered(rest(self._stream, command), self._handlers)
         elif not isinstance(error, Exception | GeneratorExit):  # such as Ctrl-C; observers see it
             traceback = error.__traceback__
@@ -145,7 +145,7 @@ class Try:
 class BlockLoop:
     """A loop over the tries of a block, which performs the commands of `stream` between them.
 
-    `inner` names the block in marks; it is `None` if the block gets a single try.
+    Each try marks its context with `inner`, which is `None` if the block gets a single try.
     """
 
     __slots__ = ("_handlers", "_inner", "_last", "_left", "_number", "_run", "_stream")
@@ -162,8 +162,8 @@ class BlockLoop:
         self._last: Try | None = None
 
     def __del__(self) -> None:
-        last: Try | None = getattr(self, "_last", None)  # Ctrl-C may have struck in `__init__`,
-        if last is not None:  # or between the block and its `__exit__`
+        last: Try | None = getattr(self, "_last", None)  # unset if Ctrl-C struck in `__init__`
+        if last is not None:  # its mark is still set if Ctrl-C struck before `__exit__`
             last._mark[0] = None
             if last._done is None and not has_with(sys._getframe(1)):
                 from warnings import warn

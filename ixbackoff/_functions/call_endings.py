@@ -36,7 +36,7 @@ def ended(
             reason, note = reason_and_note(raised, called, early, cancelled and not no_wait)
             story = Story(k + 1, k, waited, reason)
             noted(raised, story, note)
-            if called.top:  # as `log_ended` does
+            if called.top:  # a single try is not logged, as in `log_ended`
                 log_end(called.name, story, raised)
             if watched is not None:
                 watched.reason = reason

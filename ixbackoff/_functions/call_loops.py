@@ -243,9 +243,9 @@ def around(
     kwargs: dict[str, Any],
     sync: bool = True,
 ) -> tuple[object, Watched | None]:
-    """Return the reason to run a call as a program, if any, and its watcher if it is observed.
+    """Return `outer` for `by_program`, `None` for the loop; and the `Watched` of an observed loop.
 
-    The reason is a run or request that limits the call to one try, or `called` for other reasons.
+    `outer` is the run or request that limits the call to one try, or `called` for other reasons.
     """
     if called.top and (
         current_mark()[0] is not None or thread.mark[0] is not None or (sync and thread.awaits)

@@ -17,7 +17,7 @@ __tracebackhide__ = True
 
 
 def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:
-    """Run the program of a call; `outer`: the run or request that limits it; if none, `called`."""
+    """Run a call as a program; `outer` is the run or request that limits it, or else `called`."""
     try:
         within = hurry(called.backoff)
         return program_of(called, args, kwargs, outer).run(interpreter(), within=within)
@@ -45,7 +45,7 @@ def program_of(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], ou
 
 
 def once_in_request(called: Called) -> object:
-    """Return the request that is served here, if its caller retries in place of this function."""
+    """Return the request being served, if its sender retries in place of the function."""
     request = served()
     if request is None or not called.top or not request.tries_once(called.once):
         return None
@@ -53,7 +53,7 @@ def once_in_request(called: Called) -> object:
 
 
 def hurry(backoff: Any) -> float | None:
-    """Return the seconds that the caller of the served request still waits.
+    """Return the seconds that the sender of the request being served still waits.
 
     Return `None` if they are unknown, if a nearer limit applies, or if `within` is given.
     """
@@ -72,7 +72,7 @@ def noting_once(stream: Stream, inner: Called, outer: object) -> Stream:
 
 
 def guarded_once(backoff: Any, outer: object) -> Any:
-    """Return `backoff` without the guards of the outer run, whose try has passed them already."""
+    """Return `backoff` without the breaker and the gates that the outer try has passed already."""
     around = outer.inside.passed if isinstance(outer, ProgramRun) else ()
     if isinstance(outer, Called):
         around = guards_of(outer.backoff._settings) or ()

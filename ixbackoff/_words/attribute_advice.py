@@ -1,4 +1,4 @@
-"""Sentences for attributes that commands, attempts, programs and rungs do not have."""
+"""Error messages for attributes that commands, attempts, programs and rungs do not have."""
 
 from __future__ import annotations
 

@@ -53,8 +53,8 @@ class Awaited:
 class Misuse(TypeError):
     """A mistake in how a program is put together or run; the program has to be changed.
 
-    A type checker finds most of them before anything runs. No step recovers from one, whatever its
-    `on` says.
+    A type checker finds most such mistakes before anything runs. No step recovers from a `Misuse`,
+    whatever its `on` says.
 
     >>> from ixbackoff import N0, at
     >>> at(N0).backoff()
@@ -62,7 +62,7 @@ class Misuse(TypeError):
     ixbackoff.Misuse: .backoff() goes one rung down, but no wait is left at N0: start the program on a higher rung, or leave the step out.
     """  # noqa: E501
 
-    unanswered: type | None = None  # a kind without a handler; `run` adds others of the program
+    unanswered: type | None = None  # a kind without a handler; `name_all` names all of them
 
 
 class AnyCommand:
@@ -172,8 +172,8 @@ class Command(AnyCommand, Value, Generic[R]):
     def handled_as_in(cls, interpreter: I_any) -> I_any:
         """Return an interpreter with only those handlers of `interpreter` that answer this kind.
 
-        Two handlers of one generic kind, such as `Call`, cannot be joined. To replace one of them,
-        take the other handlers that you need from its interpreter:
+        Two handlers of one generic kind, such as `Call`, cannot be joined. To replace the one in an
+        interpreter, take the handlers of other kinds from that interpreter, and join your own:
 
         >>> from ixbackoff import Call, Delay
         >>> from ixbackoff.live import live
@@ -202,9 +202,9 @@ class Command(AnyCommand, Value, Generic[R]):
 class Repeatable(Command[R]):
     """A command that does no harm if it is issued twice, however late a copy is carried out.
 
-    Derive from it a command that only reads, or that its service carries out once even if asked
-    twice (by an `Idempotency-Key` that was chosen before). A PUT is not enough: an abandoned copy
-    may be carried out much later, and replace a newer value.
+    It is the base of commands that only read, and of commands that their service carries out once
+    even if it is asked twice (with the same `Idempotency-Key`). A PUT is not enough: an abandoned
+    copy may be carried out much later, and replace a newer value.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -235,7 +235,7 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """A table of handlers; a `Stream` may call the plain ones itself, except that of `Delay`."""
+    """A table of handlers; `_in_place`: those that a `Stream` may call (plain, not of `Delay`)."""
 
     __slots__ = ("_handlers", "_in_place")
     _handlers: Handlers
@@ -352,7 +352,7 @@ def joined(cls: type[I_any], left: Table, right: Table) -> I_any:
 
 
 def check_apart(kind: type, handlers: Handlers) -> None:
-    """Check that no handler in `handlers` answers the same commands as that of a generic `kind`."""
+    """Check that a handler of a generic `kind` would answer no command that `handlers` answers."""
     for other in handlers:
         if issubclass(other, kind) or (_is_generic(other) and issubclass(kind, other)):
             raise Misuse(

@@ -113,7 +113,7 @@ class CircuitOpen(Transient):
 
     def __setstate__(self, state: dict[str, Any] | None) -> None:
         super().__setstate__(state)
-        self._refused_by = None  # the breaker may be in the process that pickled it
+        self._refused_by = None  # an `id`, valid only in the process that pickled the failure
 
     def __str__(self) -> str:
         if self.retry_after is None:

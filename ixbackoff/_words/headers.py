@@ -58,7 +58,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 def moment(date: str) -> float | None:
     """Return the seconds since 1970 of an HTTP date, or `None` if `date` is not one."""
-    from email.utils import parsedate_to_datetime  # here: it loads socket
+    from email.utils import parsedate_to_datetime  # only if needed: it imports socket
 
     try:
         parsed = parsedate_to_datetime(date)

@@ -55,7 +55,7 @@ Judge: TypeAlias = Callable[[Any], Verdict]
 
 
 class Recorded(NamedTuple):
-    """The judgement of a failure when it was raised: verdict, class, and the answers of `ons`."""
+    """The judgement of a raised failure: verdict, class, and answers of the predicates `ons`."""
 
     verdict: Verdict
     name: str
@@ -67,7 +67,7 @@ class Recorded(NamedTuple):
 
 
 RECORDED = "_ixbackoff_recorded"
-"""The attribute of a decoded failure that holds its `Recorded`."""
+"""The attribute that holds the `Recorded` of a failure that was decoded from a journal."""
 
 OWN_MODULE = (
     *("aiohttp", "botocore", "grpc", "httpx", "obstore", "psycopg", "pymongo"),
@@ -105,7 +105,7 @@ SILENT: set[type[Exception]] = set()
 """The classes in `FOUND` whose failures never ask for a time."""
 
 DECODED: set[type[BaseException]] = set()
-"""The classes of decoded failures, whose recorded verdicts replace those of their judges."""
+"""The classes of failures from journals: a recorded verdict replaces that of the judge."""
 
 FORGOTTEN: list[int] = [0]
 """The number of times that the cache was cleared, so that copies of its entries can be renewed."""
@@ -163,7 +163,7 @@ def judge(failure: Exception) -> Verdict:
     kind = failure.__class__
     try:
         found: object = (FOUND.get(kind) or judge_of(kind))(failure)
-    except OSError as error:  # of the import of a module of `known`, at its first use
+    except OSError as error:  # from the import of a module of `known`, at its first use
         if error.errno not in NO_MORE_FILES:
             raise
         found = Verdict(False, why="its judge could not be imported: too many files are open")
@@ -290,7 +290,7 @@ def judge_in(module: str) -> Judge:
 
 
 def judge_by_shape(kind: type[Exception]) -> Judge:
-    """Return the judge of a class without a known base: by shape, or `never_transient`.
+    """Return the judge of a class without a known base: that of `shapes`, or `never_transient`.
 
     `never_transient` judges the classes of this package and of Python, except built-in `OSError`s.
     """
@@ -310,7 +310,7 @@ def inner(failure: BaseException) -> list[Inner]:
     >>> inner(ConnectionRefusedError())
     []
     """
-    with suppress(OSError):  # of the import, if no more files can be opened
+    with suppress(OSError):  # from the import, if no more files can be opened
         found: list[Inner] = import_module("ixbackoff.known.inner_retries").inner(failure)
         return found
     return []

@@ -18,9 +18,7 @@ INFO = 20  # logging.INFO; logging itself costs 16 ms to import
 
 
 class Download(Repeatable[None]):
-    """A download of a URL into a file.
-
-    The file appears when the download is complete.
+    """A download of a URL into a file, which appears when the download is complete.
 
     >>> Download("http://me:secret@localhost/a", "a")
     Download(url='http://localhost/a', path='a')
@@ -81,7 +79,7 @@ class Log(Repeatable[None]):
 
 
 class Throw(Repeatable[Never]):
-    """A command that fails with `error`: a trace shows it, and a handler may fail in another way.
+    """A command that fails with `error`. Unlike a `raise`, it has a handler, and traces show it.
 
     >>> Throw(LookupError("no such page"))
     Throw(error=LookupError('no such page'))
@@ -226,11 +224,12 @@ LEAST, MOST = 1e-3, 1e9
 
 
 class Reserve(Command[float]):
-    """A turn at a service, for many processes: after a burst, at most `tries` in `per` seconds.
+    """A reservation of a turn, which is the time for a try, at a rate that many processes share.
 
-    `do(effect).through(Reserve(...))` issues it before each try. The try then stands in line for
-    the seconds that the handler answers, or fails with `Crowded` at once, as with a `Limiter`. The
-    handler decides where turns are stored: see `turns_in_redis` and others in `ixbackoff.live`.
+    After a burst, at most `tries` tries begin in `per` seconds. `do(effect).through(Reserve(...))`
+    issues the command before each try. The try then stands in line for the seconds that the handler
+    answers, or fails with `Crowded` at once, as with a `Limiter`. The handler decides where turns
+    are stored: see `turns_in_redis` and others in `ixbackoff.live`.
 
     >>> from ixbackoff import N0, Call, at, call, do
     >>> from ixbackoff.testing import Virtual, always
@@ -269,9 +268,9 @@ class Reserve(Command[float]):
 
 
 def issued_in_line(command: Command[Any]) -> bool:
-    """Return whether a try in line at a gate has issued `command`: journals omit such commands.
+    """Return whether a try in line at a gate has issued `command`.
 
-    After a crash the turn of the try may be over, so the try reserves another turn.
+    Journals omit such commands: after a crash the turn may be over, so the try reserves another.
     """
     return isinstance(command, Reserve) or (isinstance(command, Delay) and not command._rung)
 
@@ -346,8 +345,7 @@ MARKS = frozenset("@?#")
 def without_secrets(url: str) -> str:
     """Return a URL without its secrets: user name, password, query and fragment.
 
-    In a malformed URL the password may be anywhere: if `url` may be malformed, only its scheme is
-    returned.
+    Of a URL that may be malformed only the scheme is returned: the password may be anywhere in it.
 
     >>> without_secrets("https://me:secret@localhost/a?token=x#y")
     'https://localhost/a'

@@ -86,8 +86,8 @@ R_rung = TypeVar("R_rung", bound=Nat)
 class Rung(Protocol[R_rung]):
     """The type of a rung as an argument: `N3` is a `Rung[N3]`, and of no wider type.
 
-    `type[N3]` in its place would also be a `type[Nat]`, and a program of that type could continue
-    on any rung.
+    `type[N3]` in its place would also be a `type[Nat]`, so `at(N3)` could pass for a program at
+    `Nat`, which could continue on any rung.
     """
 
     def exactly(self) -> Exactly[R_rung]: ...

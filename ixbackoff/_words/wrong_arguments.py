@@ -1,4 +1,4 @@
-"""Sentences for wrong arguments of public functions, among them names of other libraries."""
+"""Messages about wrong arguments of public functions, such as `max_tries` of another library."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def check_bound(error: TypeError, function: Any, args: Any, kwargs: dict[str, An
     """Raise Misuse if the call itself raised `error`, and not the body of `function`."""
     if error.__traceback__ is not None and error.__traceback__.tb_next is None:
         if function.__code__.co_varnames[1:2] in SEALED:
-            function(None, None)  # raises its own sentence
+            function(None, None)  # raises its own message
         said, fix = mistake(function, args, kwargs)
         raise Misuse(f"{said}: {fix}.") from None
 

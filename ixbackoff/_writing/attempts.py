@@ -197,7 +197,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
     def through(self, gate: Gate | Reserve) -> Attempt[Any, A_co]:
         """Let each try go through a gate, such as a `Limiter`, and stand in line there.
 
-        The handler of a `Reserve` stores its turns, for instance where all processes share them.
+        A `Reserve` is a gate of many processes: its handler stores the turns, for example in Redis.
 
         What is written last is outermost. So `.limit(5).through(gate)` limits the try without its
         time in line, and `.through(gate).limit(5)` limits both together.
@@ -321,7 +321,7 @@ def expected(predicate: Callable[[A], bool]) -> Callable[[A], A]:
 
 
 def asked_for_result(attempt: Attempt[E, A]) -> Generator[E, Any, A]:
-    """Ask the machine, which has its own stack, to perform an attempt, so this does not recurse."""
+    """Ask the trampoline, which has its own stack, to perform an attempt, so nothing recurses."""
     request: Any = Perform(attempt)
     answer: A = yield request
     return answer

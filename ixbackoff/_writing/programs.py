@@ -32,8 +32,8 @@ A = TypeVar("A")
 B = TypeVar("B")
 E = TypeVar("E")
 F = TypeVar("F")
-# Index variables are invariant, bound to the class Nat, and have no defaults. If one of the three
-# is changed, some type checker accepts a forged index.
+# Index variables are invariant, bound to the class Nat, and have no defaults. If one of these
+# three properties changes, some type checker accepts a forged index.
 I = TypeVar("I", bound=Nat)  # noqa: E741
 O = TypeVar("O", bound=Nat)  # noqa: E741
 J = TypeVar("J", bound=Nat)
@@ -400,7 +400,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
 
         Raises:
             Misuse: the program is open, that is, it does not end at `N0`; or a command has no
-                handler; or this program may wait inside another one that may wait, too.
+                handler; or the program may wait, and runs inside another one that may wait.
             ValueError: `within` or `longest` is not a usable number of seconds or `timedelta`.
             DeadlineExceeded: the time of the run was over.
             Stopped: `stop` was set before the first command, in a `.wait()`, or in line at a gate.

@@ -89,7 +89,7 @@ def first_of(
 
 
 class Alone(CommandOrAttempt[E_co, A_co], Protocol[E_co, A_co]):
-    """A command or an attempt, and not a generator of them, which iterates in the same way."""
+    """A command or an attempt; a generator of them also has `__iter__`, but it lacks `_alone`."""
 
     def _alone(self) -> None: ...
 
@@ -172,8 +172,8 @@ def all_of(*effects: Any) -> Attempt[Any, Any]:
     up to eight different effects; nest `all_of` for more.
 
     Each effect has its own thread in `run`, and its own task in `run_async`. A thread cannot be
-    cancelled from outside, so in `run` the other effects end at their next command or before; then
-    the failure is raised.
+    cancelled from outside, so in `run` the other effects end at their next command at the latest;
+    then the failure is raised.
 
     >>> from ixbackoff import N0, all_of, at, call
     >>> from ixbackoff.live import live

@@ -1,4 +1,4 @@
-"""Retries inside HTTP and gRPC clients: of each request that a client sends."""
+"""Retries inside HTTP and gRPC clients, for each request that a client sends."""
 
 from .aiohttp_middleware import middleware
 from .grpc_interceptor import interceptor

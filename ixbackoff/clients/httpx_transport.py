@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         async def handle_async_request(self, request: Any) -> Any: ...
 
 else:
-    Base = object  # no client checks it
+    Base = object  # no client checks the base class
 
 
 class Transport(Base):

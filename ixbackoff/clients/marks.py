@@ -66,9 +66,9 @@ def marking(hosts: Collection[str], again: bool) -> Callable[..., None]:
 def httpx(client: C, hosts: Collection[str], *, again: bool = True) -> C:
     """Mark the requests of a client of httpx or httpx2 to `hosts`, and return the client.
 
-    A service with a middleware then leaves the retries to the sender of a request, if the sender
-    retries, and ends its runs once the sender no longer waits. If the service answers "do not
-    retry", a failed answer of this process says so, too.
+    A service with `ixbackoff.middleware` then leaves the retries to a sender that retries, and ends
+    its runs once the sender no longer waits. If a service answers "do not retry" while this process
+    serves a request itself, and that request fails, its answer says "do not retry", too.
 
     >>> import httpx
     >>> from ixbackoff.clients import marks

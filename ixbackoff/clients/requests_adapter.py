@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from requests import Response
     from requests.adapters import BaseAdapter
 else:
-    BaseAdapter = object  # no session checks it
+    BaseAdapter = object  # no session checks the base class
 
 
 class Adapter(BaseAdapter):

@@ -42,7 +42,7 @@ TRANSIENT = frozenset(
 
 
 def is_transient(code: str) -> bool:
-    """Return whether an error code is transient; event streams begin codes in lower case.
+    """Return whether an error code is transient. Codes in event streams begin in lower case.
 
     >>> is_transient("SlowDown"), is_transient("throttlingException"), is_transient("NoSuchKey")
     (True, True, False)

@@ -1,7 +1,7 @@
 """Failures of httpx and httpx2, and of httpcore and httpcore2 beneath them.
 
-A failure of httpcore does not name its request: the traceback has it, and the requests before
-redirects. A request of which a part was sent (`WriteError`) may have been carried out. The
+A failure of httpcore does not name its request, which is read from the traceback, as are requests
+before redirects. A request of which a part was sent (`WriteError`) may have been carried out. The
 `POST` of a language model's SDK may be repeated after any lost answer (see `language_models`).
 """
 
@@ -46,7 +46,7 @@ def sent(failure: Exception) -> Iterator[Any]:
 def own_request(owner: Any) -> Iterator[Any]:
     try:
         request = getattr(owner, "request", None)
-    except RuntimeError:  # made by hand, without a request
+    except RuntimeError:  # the exception was made without a request
         return
     if request is not None:
         yield request
@@ -73,7 +73,7 @@ judge = http.judge_by(
         "NetworkError": broken_off,
         "TimeoutException": broken_off,
         "RemoteProtocolError": broken_off,
-        "HTTPError": http.by_response,  # with an answer, of httpx and of huggingface_hub
+        "HTTPError": http.by_response,  # failures with an answer, also of huggingface_hub
     },
     {"httpx", "httpx2", "httpcore", "httpcore2"},
     requests_of,

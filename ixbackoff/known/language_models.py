@@ -1,7 +1,7 @@
 """Failures of the SDKs of language models, and of libraries that derive from them, such as litellm.
 
 The SDKs of openai, anthropic and groq repeat a `POST` after 408, 409, 429, any status from 500 on,
-and a lost connection: an answer that is computed twice does no harm. Here that holds for all SDKs.
+and a lost connection: an answer that is computed twice does no harm. Here the rule is for all SDKs.
 """
 
 from __future__ import annotations

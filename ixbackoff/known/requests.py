@@ -1,7 +1,7 @@
 """Failures of requests, judged by their status, or by the failure of urllib3 that they wrap.
 
-For a failure in the middle of a body, and for the first request of a redirect, the request is in
-the traceback.
+A failure in the middle of a body has no request, and a failure after a redirect lacks the first
+request: both requests are read from local variables in the traceback.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Failures of libraries without a module here, and `OSError`s, judged by a status or a cause.
 
 The number in `code` is not read: it can mean anything. A `__context__` counts as a cause only if it
-was caught inside of the same try: Python also sets it in a function that is called from an `except`
-block, to a failure that the function never saw.
+was caught inside of the same try. If an `except` block calls a function that fails, Python also
+sets it: to the failure that the block had caught before the try began.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def by_status(failure: Exception, status: int) -> Verdict:
 
 def status_of(failure: object) -> int | None:
     """Return the status of a failure or of its answer, from 400 to 599, or `None`."""
-    with suppress(Exception):  # of a property
+    with suppress(Exception):  # a property may raise any
         for owner in owners(failure):
             for name in STATUSES:
                 status = getattr(owner, name, None)
@@ -102,7 +102,7 @@ def headers_of(failure: object) -> dict[str, str]:
     """Return the headers of the answer, by their `canonical` names."""
     for owner in owners(failure):
         headers: Any = quietly(owner, "headers") or owner  # httplib2's answer is its headers
-        with suppress(Exception):  # of a stand-in, whose attributes can be anything
+        with suppress(Exception):  # `headers` of a mock can be anything
             return canonical(headers)
     return {}
 

@@ -1,4 +1,4 @@
-"""Failures of urllib3, with the requests in the frames of `request` and `urlopen`.
+"""Failures of urllib3. The traceback has their requests, in locals of `request` and `urlopen`.
 
 `ResponseError`, after the retries of urllib3 itself, is judged by the status in its text.
 """

@@ -225,11 +225,11 @@ class Jittered(Changed):
 
 # `Jittered.begin` makes a function for each run, which remembers the longest wait of that run. For
 # decorated functions and the clients of a fleet, `spread_out` is faster: it has no state, so all
-# runs share one function (`_meaning/retrying.py` makes no wait shorter than the one before). Both
+# runs share one function (`_meaning/retrying.py` lengthens waits that would be too short). Both
 # draw the same numbers: tests/functions/test_backoff.py compares them, in
 # `test_jitter_draws_what_the_program_draws`.
 def spread_out(table: list[float], spread: float, chance: Random | None) -> WaitFunction:
-    import random  # here: a decorated function may never be called
+    import random  # only if needed: a decorated function may never be called
 
     more, source = spread - 1.0, chance or random
     return lambda k: table[k] * (1.0 + more * source.random())  # as uniform(1, spread)

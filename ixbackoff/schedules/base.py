@@ -99,7 +99,7 @@ class Timing(Value, ABC):
 
 
 def begun(timing: Timing, chance: Chance | None) -> WaitFunction:
-    """Begin the waits of a timing; check each, and make none shorter than the one before."""
+    """Begin the waits of a timing; check each, and lengthen it if the one before was longer."""
     waits = timing.begin(chance)
     if timing.sound:
         return waits
