@@ -25,7 +25,7 @@ def usage() -> str:
             "",
             *[f"  {name:12}{command.summary}" for name, command in SUBCOMMANDS.items()],
             "",
-            "ixbackoff COMMAND --help shows its arguments, and ixbackoff --version the version.",
+            "ixbackoff COMMAND --help shows its arguments, ixbackoff --version the version.",
         ]
     )
 

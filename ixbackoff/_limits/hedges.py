@@ -27,7 +27,7 @@ class Hedge:
     With `extra=0.05`, a request is slow if it takes longer than 95 % of the last 1000. So `extra`
     sets the time before a copy and the number of copies, as in Finagle's `BackupRequestFilter`. A
     bucket limits the copies while the whole service is slow: a request adds `extra` tokens, a copy
-    takes 1, and so does a transient failure other than `NotReady`. After a refusal with a
+    takes 1, as does a transient failure of the service except `NotReady`. After a refusal with a
     Retry-After, such as `Throttled(30)`, there are no copies until that time is over.
 
     Use one hedge for each service, for all programs, threads and tasks that ask it.

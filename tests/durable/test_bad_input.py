@@ -98,7 +98,7 @@ def made(program: Any) -> Workflow[Any, Any, Any, Any]:
         ),
         (
             backoff(N1, breaker=CircuitBreaker(failures=1, within=1, open_for=1)).program(print),
-            "has a circuit breaker, whose state is not in the journal: guard the client",
+            "has a circuit breaker, whose state is not in the journal: instead, guard the client",
         ),
         (backoff(N1, stop=Event()).program(print), "has a stop=, which other processes cannot see"),
     ],
