@@ -13,7 +13,7 @@ from types import CoroutineType
 from typing import Any
 
 from .._limits.breakers import CircuitBreaker
-from .._running.asyncio_or_trio import clock, now
+from .._running.tasks_and_timeouts import clock, now
 from .._words.commands import raisable
 from ..schedules.base import After
 from .settings import no_coroutine_function

@@ -9,8 +9,8 @@ from contextvars import ContextVar
 from typing import Any
 
 from .._limits.observers import REGISTER
-from .._running.asyncio_or_trio import now
 from .._running.sleeping import sleep, sleep_async
+from .._running.tasks_and_timeouts import now
 from .._words.call_commands import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.own_commands import Delay, Now

@@ -33,8 +33,8 @@ from .._words.commands import (
 from .._words.own_commands import Delay, Now, Together, issued_in_line
 from .._words.rungs import ENDLESS
 from ..schedules.algebra import check_schedule
-from .asyncio_or_trio import shielded, with_timeout
 from .sleeping import log_ended
+from .tasks_and_timeouts import shielded, with_timeout
 
 __tracebackhide__ = True
 

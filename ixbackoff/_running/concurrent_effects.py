@@ -25,9 +25,9 @@ from .._words.commands import Misuse, Stream
 from .._words.failure_classes import Predicate
 from .._words.judging import asked_for, is_transient
 from .._words.own_commands import CLOCK, Together, checked_copy
-from .abort_requests import ABORT, COPY, Abort
-from .asyncio_or_trio import all_tasks, now
+from .handler_aborts import ABORT, COPY, Abort
 from .sleeping import poll_async
+from .tasks_and_timeouts import all_tasks, now
 
 if TYPE_CHECKING:
     from .._limits.hedges import Hedge

@@ -18,8 +18,8 @@ from .._words.commands import COROUTINES, Awaited, Handlers, Misuse
 from .._words.logger import default_logger
 from .._words.own_commands import Delay
 from .._words.pickled_by_name import StateList, placed
-from .asyncio_or_trio import now
 from .logs import log, log_end
+from .tasks_and_timeouts import now
 
 if TYPE_CHECKING:
     from logging import Logger

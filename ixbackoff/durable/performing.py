@@ -21,12 +21,12 @@ from .._meaning.chains import Ladder
 from .._meaning.run_defaults import Defaults
 from .._meaning.run_state import ProgramRun
 from .._meaning.semantics import unrolled
-from .._running.asyncio_or_trio import all_tasks, with_timeout
 from .._running.boot_clock import since_boot
 from .._running.command_loops import AnyInterpreter
 from .._running.concurrent_effects import check_none
 from .._running.logs import log
 from .._running.sleeping import LONGEST_SLEEP, awaitable, log_ended, logger_of
+from .._running.tasks_and_timeouts import all_tasks, with_timeout
 from .._words.commands import (
     Awaited,
     Handlers,

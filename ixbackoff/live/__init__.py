@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from .._words.extras import LIVE, needed
 from .._words.wrong_arguments import explain_arguments
-from .addresses import public_only
+from .allowed_addresses import public_only
 from .connections import Connections, connections_of
 from .errors import RedirectError, StoreError, TooLarge
 from .interpreters import live, live_async

@@ -18,8 +18,8 @@ from typing import Any
 import anyio
 import httpcore2
 
-from .._running.abort_requests import ABORT
-from .addresses import Allowed, checked
+from .._running.handler_aborts import ABORT
+from .allowed_addresses import Allowed, checked
 from .httpx_internals import report_cuts
 from .limits import Deadline
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import httpx2
 
 from .._words.own_commands import Download, without_secrets
-from .addresses import AddressRefused, check_host, check_port
+from .allowed_addresses import AddressRefused, check_host, check_port
 from .errors import RedirectError, failure_of_status, failure_without_content
 from .limits import Deadline, Limits
 

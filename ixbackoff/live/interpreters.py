@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._limits.stopping import checked_stop
-from .._running.asyncio_or_trio import now
 from .._running.sleeping import sleep, sleep_async, sleep_until
+from .._running.tasks_and_timeouts import now
 from .._words.call_commands import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter
 from .._words.extras import LIVE, needed

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .._running.abort_requests import check_not_aborted
+from .._running.handler_aborts import check_not_aborted
 from .._words.extras import LIVE, needed
 from .._words.own_commands import without_secrets
 from .folders import MARK

@@ -16,7 +16,7 @@ import httpcore2
 import httpx2
 
 from .._words.own_commands import without_secrets
-from .addresses import AddressRefused, check_port
+from .allowed_addresses import AddressRefused, check_port
 from .deadline_sockets import AsyncBackend, TimedBackend
 from .host_gates import AsyncHostGate, HostGate
 from .httpx_internals import AsyncSender, Sender, lock_in_c

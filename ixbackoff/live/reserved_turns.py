@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from .._limits.deadlines import time_limit
 from .._limits.gate_base import out_of_line, too_late
 from .._limits.rate_limiter import Turns
-from .._running.asyncio_or_trio import now
+from .._running.tasks_and_timeouts import now
 from .._words.commands import AsyncInterpreter, Interpreter
 from .._words.own_commands import Reserve
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
-from .._running.abort_requests import check_not_aborted
+from .._running.handler_aborts import check_not_aborted
 from .._words.extras import LIVE, needed
 from .._words.own_commands import Upload, without_secrets
 from . import folders

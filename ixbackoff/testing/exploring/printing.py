@@ -12,7 +12,7 @@ from ..._words.own_commands import Delay
 from ..._words.values import fields_of
 from .checked_history_run import Walk
 from .history import Broken, History, Occurrence, Option, short
-from .history_execution import Machine
+from .history_machine import Machine
 from .persistence import Persistent
 from .scope import Scope
 

@@ -3,7 +3,6 @@
 `ixbackoff.testing` does not import this package.
 """
 
-from .answers import Answer, Document
 from .client_connection import Connection
 from .faults import (
     Down,
@@ -21,6 +20,7 @@ from .faults import (
 )
 from .origin import Origin
 from .received import ReceivedRequest
+from .served_documents import Answer, Document
 
 __all__ = [
     "Origin",

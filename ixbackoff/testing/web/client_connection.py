@@ -10,8 +10,8 @@ from http.client import responses
 from threading import Event
 from typing import Protocol
 
-from .answers import Answer
 from .received import ReceivedRequest
+from .served_documents import Answer
 
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for 0 seconds: closing sends a reset
 BODILESS = (204, 304)  # statuses of answers without a body, and so without `Content-Length`

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Protocol
 
-from .answers import Answer
 from .client_connection import Connection
+from .served_documents import Answer
 
 
 class Fault(Protocol):

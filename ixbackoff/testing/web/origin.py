@@ -13,10 +13,10 @@ from selectors import EVENT_READ, PollSelector
 from threading import Event, Lock, Thread, current_thread
 from typing import Self
 
-from .answers import Answer, Document, carried_out
 from .client_connection import Connection
 from .faults import Fault
 from .received import BodyTooLarge, ReceivedRequest, read_request
+from .served_documents import Answer, Document, carried_out
 
 LOOPBACK = "127.0.0.1"
 CONNECTIONS = 64  # served concurrently; further ones are closed immediately
