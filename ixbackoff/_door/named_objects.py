@@ -130,7 +130,7 @@ def refusal(made: object, named: object) -> str:
 
 
 def interpreter(text: str) -> Interpreter[Any] | AsyncInterpreter[Any]:
-    """Find an interpreter, or a function without arguments that makes one."""
+    """Return the interpreter `text`, or call the function `text`, which makes an interpreter."""
     named = imported(text)
     made = called(text, named) if is_function(named) else named
     if not is_interpreter(made):

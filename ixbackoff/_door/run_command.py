@@ -116,8 +116,8 @@ def run(found: named_objects.Found, interpreter: Any, options: dict[str, Any]) -
 def with_own(handlers: Any, own: Any) -> Any:
     """Join handlers with the user's own, which take precedence.
 
-    `|` would reject two handlers of a generic kind, because a type checker cannot distinguish them;
-    here the command line decides between the two.
+    `|` rejects two handlers of one generic kind, such as `Call`, because a type checker cannot
+    distinguish them. Here no checker has to: the user's handler is taken.
     """
     if own is None:
         return handlers

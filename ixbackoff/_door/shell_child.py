@@ -99,7 +99,7 @@ def ended(child: int, watched: set[signal.Signals], end: float | None) -> ChildE
 
 
 def polled(child: int) -> int | None:
-    """Return the wait status of an ended child, or `None`; if job control stops it, stop, too."""
+    """Return a child's wait status if it has ended; if job control stops it, stop this process."""
     changed, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
     if not changed:
         return None

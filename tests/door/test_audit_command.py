@@ -64,7 +64,7 @@ def test_at_most_and_the_exit_status(here: Path, capsys: pytest.CaptureFixture[s
     assert audit_command.main(["."]) == 1
     assert audit_command.main([".", "--at-most", "5"]) == 1
     assert audit_command.main([".", "--at-most", "6"]) == 0
-    assert "No certain stack of more than 6 tries found." in capsys.readouterr().out
+    assert "No stack of more than 6 tries is certain." in capsys.readouterr().out
     audit_command.main([".", "--at-most", "6", "--all"])
     shown = capsys.readouterr().out
     assert "tries:" not in shown

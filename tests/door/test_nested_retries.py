@@ -130,8 +130,8 @@ def test_the_sentence_names_the_helpers(tmp_path: Path) -> None:
 ADVICE = {
     "direct": ', or give either nested="once".',
     "a function in a program": ', or give the inner one nested="once".',
-    "a program": ": at(N0) switches that one off.",
-    "a program in what is nested once": ": at(N0) switches that one off.",
+    "a program": ": at(N0) switches the inner one off.",
+    "a program in what is nested once": ": at(N0) switches the inner one off.",
 }
 
 

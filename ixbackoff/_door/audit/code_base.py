@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-KEPT, SHARE = 500_000, 16  # `each` drops trees after so many bytes of source, or 1/16 of it if more
+KEPT, SHARE = 500_000, 16  # `each` drops trees after KEPT bytes, or 1/SHARE of the source if more
 
 
 class Imported(NamedTuple):
@@ -18,7 +18,7 @@ class Imported(NamedTuple):
     name: str = ""  # empty for the module itself
 
 
-BINDING = (ast.stmt, ast.withitem, ast.Call, ast.NamedExpr, ast.Lambda)  # they may bind a name
+BINDING = (ast.stmt, ast.withitem, ast.Call, ast.NamedExpr, ast.Lambda)  # a call: `a.mount(b, c)`
 Binding: TypeAlias = "Scope | Imported | ast.AnnAssign | ast.expr"
 
 
@@ -217,6 +217,6 @@ class CodeBase:
                 gc.enable()
 
     def find(self, name: str) -> Module | None:
-        """Return the module `name`; `b.c` also finds the only `a.b.c`, unless `b` is a library."""
+        """Return the module `name`; if `b` is no library, `b.c` may mean the only `a.b.c`."""
         library = name.partition(".")[0] in self.libraries
         return self.modules.get(name) or (None if library else self.ends.get(name))

@@ -17,13 +17,13 @@ MOST, DEEPEST, LONGEST = 6, 40, 50  # at most: values of an expression; nested e
 MOST_READ = 2_000  # expressions that one evaluation may visit
 COPIES = ("with_options", "replace", "copy", "options")  # methods that return a changed copy
 SAME = ("int", "float", "max", "min", "uniform", "tuple", "list", "partial")  # return an argument
-DEFAULTS = ("Field", "field", "getenv", "get")  # return a given default, else an argument
+DEFAULTS = ("Field", "field", "getenv", "get")  # return `default`, the 2nd or the 1st argument
 IMPORTS = ("importlib.import_module", "builtins.__import__")
 
 
 @dataclass(eq=False)
 class Env:
-    """Values by names or keys. Compared by identity: `Reader.env` never makes two equal ones."""
+    """Values by names or keys. Compared by identity, as `Reader.env` never makes two equal ones."""
 
     named: dict[Any, Values]
 
@@ -71,7 +71,7 @@ class Made(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """A decorated function, as its decorator receives it: only the stacks below it are known."""
+    """A function that is passed to its decorator; `stacks` are the `stacks.Stack`s of its calls."""
 
     stacks: tuple[Any, ...]
 
@@ -124,7 +124,7 @@ class Reader:
         self.code = code
         self.deciding: set[str] = set()  # the names that conditions of `if` compare or test
         self.reaching: set[str] | None = None
-        """The functions and classes with a layer below them; if `None`, arguments are ignored."""
+        """Functions and classes that lead to a layer of retries; `None`: arguments are ignored."""
         self.done: dict[object, Values] = {}
         self.envs: dict[object, Env] = {}
         self.busy: dict[object, int] = {}
@@ -307,7 +307,7 @@ class Reader:
         return ()
 
     def initial(self, method: Scope, owner: Made) -> Env:
-        """Return the arguments of an `__init__`: the owner's, or those that a subclass passes."""
+        """Return the arguments of `__init__`: the instance's, or those that a subclass passes."""
         for kind in self.ancestors(owner.scope):
             inner = kind.scope.inner.values() if isinstance(kind, Made) else ()
             first = [one for one in inner if one.name == "__init__"]
@@ -399,7 +399,7 @@ class Reader:
             env |= {name: one for name, one in given.items() if name in names}
             for name in self.deciding.intersection(names, nodes):
                 with suppress(ValueError):
-                    env[f"={name}"] = (Const(self.constant(nodes[name], at)),)
+                    env[f"={name}"] = (Const(self.constant(nodes[name], at)),)  # for `holds`
         return Context(scope, self.kept(env), function.owner)
 
     def constant(self, node: ast.expr, at: Context) -> Any:
@@ -485,7 +485,7 @@ def fits(function: Closure, node: ast.Call, named: Iterable[str]) -> bool:
 
 
 def combined(op: ast.operator, left: Values, right: Values) -> Iterator[Value]:
-    """Yield the result of an operator; of `|` (types or stops of tenacity), yield both sides."""
+    """Yield the result of an operator; for `|` of types, or of stops of tenacity, both sides."""
     one, other = number(left), number(right)
     if isinstance(op, ast.BitOr):
         yield from (*left, *right)

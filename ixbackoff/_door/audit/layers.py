@@ -1,4 +1,4 @@
-"""Layers: places that try what is inside them up to `tries` times; the table lists known ones."""
+"""Layers: places that try what is inside them up to `tries` times, and the table of known ones."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class LayerTable:
                 yield one.path
 
     def know(self, kinds: Values) -> None:
-        """Remember a class of an exception and its bases."""
+        """Remember an exception class and its bases."""
         names = [*self.names(kinds)]
         self.classes[names[0]] = names
 

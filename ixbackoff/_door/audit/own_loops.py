@@ -29,7 +29,7 @@ def level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def exits(body: Iterable[ast.stmt]) -> bool:
-    """Return whether a block always leaves its loop, `continue` and caught exceptions aside."""
+    """Return whether a block always leaves its loop; ignore `continue` and caught exceptions."""
     return any(
         isinstance(one, ast.Return | ast.Raise | ast.Break)
         or (isinstance(one, ast.If) and exits(one.body) and exits(one.orelse))
@@ -76,7 +76,7 @@ class Loops:
     def read(self, node: Loop, at: Context) -> tuple[Layer, list[ast.Try]] | None:
         """Return the layer of a loop that retries, and the `try` statements that it retries.
 
-        Without such statements it retries its whole body. Return `None` if it does not retry.
+        Without such statements, it retries its whole body. Return `None` if the loop never retries.
         """
         each = isinstance(node, ast.For)
         head = ast.unparse(node.target if isinstance(node, ast.For | ast.AsyncFor) else node.test)

@@ -1,4 +1,4 @@
-"""The functions that have a layer below them, whatever their arguments are."""
+"""The functions with a layer of retries in them or in what they call, for any arguments."""
 
 from __future__ import annotations
 

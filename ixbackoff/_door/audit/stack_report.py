@@ -55,8 +55,8 @@ def text(
         yield from (row(one, width, longest) for one in stack.layers)
         yield f"  by {' -> '.join(filter(None, [*stack.way, stack.leaf]))}"
     if not entries:
-        kind = "stack" if everything else "certain stack"
-        yield f"No {kind}{'' if limit is None else f' of more than {limit} tries'} found."
+        which = "" if limit is None else f" of more than {limit} tries"
+        yield f"No stack{which} {'found' if everything else 'is certain'}."
     elif len(entries) > top:
         yield f"\n{len(entries) - top} more: --top {len(entries)} shows them."
     if everything:
@@ -90,7 +90,7 @@ def nested(stacks: Iterable[Stack]) -> Iterator[Finding]:
                 continue
             seen.add(pair)
             calls = f"{outer.name} calls {inner.name} ({inner.place})"
-            switch = f"Let only one of them retry: {inner.off} switches that one off."
+            switch = f"Let only one of them retry: {inner.off} switches the inner one off."
             if inner.library == OURS:
                 names = [outer.name, inner.name]
                 helpers = [one for one in stack.way if one not in names]

@@ -24,18 +24,18 @@ Step: TypeAlias = ast.Call | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.
 
 
 class Stack(NamedTuple):
-    """The layers around a call, the outermost first; a call without layers is only a leaf."""
+    """The layers around a call, the outermost first; a call that is tried once has none."""
 
     layers: tuple[Layer, ...]
     leaf: str = ""  # a call of another library
-    gives: tuple[str, ...] = (ANY,)  # the exceptions that it raises
+    gives: tuple[str, ...] = (ANY,)  # the exceptions that leave the outermost layer
     way: tuple[str, ...] = ()  # the functions that lead to the call
     sure: bool = True  # whether each layer certainly retries the call
     later: bool = False  # in a coroutine that is returned, and awaited elsewhere
 
     @property
     def tries(self) -> float:
-        """The product; an unknown count is taken for 1."""
+        """The product of the tries; an unknown count is taken for 1."""
         return prod(one.tries or 1 for one in self.layers)
 
     @property
@@ -60,7 +60,7 @@ class Follower:
         self.active: list[Closure] = []
         self.layers: dict[tuple[Path, int], Layer] = {}
         self.known: dict[tuple[Path, int], bool] = {}
-        """The calls of clients that the code base makes, and whether the count of each is known."""
+        """Calls of clients that the code base itself constructs; true if the count is known."""
         self.inner: dict[ast.AST, list[Step]] = {}
         self.left = self.too_large = 0
 
@@ -158,7 +158,7 @@ class Follower:
         found: list[Stack] = []
         for stack in stacks:
             nested = layer.library == OURS and any(one.once for one in (layer, *stack.layers[:1]))
-            bare = tuple(one for one in stack.layers if one.off != ONCE)  # no decorated functions
+            bare = tuple(one for one in stack.layers if one.off != ONCE)  # nested @backoff: one try
             one = stack._replace(layers=bare) if nested else stack
             verdicts = {name: self.table.retried(layer.catches, name) for name in one.gives}
             if layer.catches == ():  # it retries results only

@@ -46,7 +46,7 @@ def joined(parsed: Parsed) -> Explanation | None:
 
 
 def joined_by_a_method(parsed: Parsed) -> Explanation | None:
-    """Explain a join on different rungs: pyrefly names an argument of `__rshift__` or `__or__`."""
+    """Explain pyrefly's error about an argument of `__rshift__` or `__or__`: the rungs differ."""
     if parsed.kind != "argument" or parsed.method not in ("__rshift__", "__or__"):
         return None
     if not (is_program(parsed.got) and is_program(parsed.wanted)):
@@ -142,5 +142,5 @@ def bound(parsed: Parsed) -> Explanation | None:
     if not is_program(got):
         fix = f"Write .{then}(...) for a command or an attempt, or start a program with at(...)."
         return Explanation("not-a-program", f"{takes} one returns {got}.", fix)
-    said = "The program is at {ends} here, but that of the function starts at {starts}."
+    said = "The program is at {ends} here, but the function's program starts at {starts}."
     return elsewhere(got, wanted, said, "the function")

@@ -23,7 +23,7 @@ from .ladder_drawing import Sketch
 
 
 def sentence_of_an_overload(parsed: Parsed) -> Explanation | None:
-    """Explain an overload whose argument accepts no value, and has a sentence for its name."""
+    """Explain a missing argument that accepts no value: its name is a sentence for the user."""
     if parsed.kind != "missing":
         return None
     if parsed.argument.startswith("no_wait_is_left"):
