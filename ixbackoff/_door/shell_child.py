@@ -42,7 +42,7 @@ def performed(words: tuple[str, ...], limit: float | None) -> ChildEnd:
     later. Raises NotStarted.
     """
     for ours in signal.SIGCHLD, signal.SIGALRM:
-        if signal.getsignal(ours) is signal.SIG_IGN:  # ignoring it loses the status or the limit
+        if signal.getsignal(ours) is signal.SIG_IGN:  # if ignored, the status or the limit is lost
             signal.signal(ours, signal.SIG_DFL)
     watched = {signal.SIGCHLD, signal.SIGALRM, *numbers(PASSED_ON)}
     watched -= {one for one in watched if signal.getsignal(one) is signal.SIG_IGN}

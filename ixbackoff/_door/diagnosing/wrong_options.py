@@ -36,7 +36,7 @@ OPTIONS = {
     ),
     "through": (
         "not-a-gate",
-        "through= is the gate that each try goes through, or several",
+        "through= is the gate that each try goes through, or a list of gates",
         "Write Limiter(10, line=5) or Throttle(), once, and share it",
     ),
     "stop": ("not-an-event", "stop= is an event that ends a wait", "Give a threading.Event"),
