@@ -7,7 +7,7 @@ from math import inf, isfinite, log
 from typing import TypeAlias
 
 Arrivals: TypeAlias = float | Callable[[float], float] | Iterable[float]
-"""The arrivals per second; a function from the time, in seconds, to this rate; or all times."""
+"""Arrivals per second; a function from the time, in seconds, to this rate; or a list of times."""
 STEPS = 64
 """Steps in a second: a changing rate is constant in each. A multiple of 1/64 is an exact float."""
 

@@ -292,7 +292,7 @@ class Sleepers(Generic[T]):
         return sleeper.anchor + which * self._tick
 
     def _age(self, sleeper: Sleeper[T], which: int) -> float:
-        """Return the age at the tick `which`: exactly 100 ms after 2 ticks of 50 ms."""
+        """Return the age at the tick `which`; as a product, 2 ticks of 50 ms are exactly 100 ms."""
         return (sleeper.anchor - sleeper.arrived) + which * self._tick
 
     def _moved(self, places: int) -> None:
