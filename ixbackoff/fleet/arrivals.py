@@ -7,9 +7,9 @@ from math import inf, isfinite, log
 from typing import TypeAlias
 
 Arrivals: TypeAlias = float | Callable[[float], float] | Iterable[float]
-"""The arrivals per second; a function from the time, in seconds, to this rate; or all times."""
+"""Arrivals per second; a function from the time, in seconds, to this rate; or a list of times."""
 STEPS = 64
-"""The steps in a second: a changing rate is constant in each. Multiples of 1/64 s are exact."""
+"""Steps in a second: a changing rate is constant in each. A multiple of 1/64 is an exact float."""
 
 
 def arrival_times(arrivals: Arrivals, until: float, random: Callable[[], float]) -> Iterator[float]:
@@ -39,7 +39,7 @@ def constant(rate: float, random: Callable[[], float]) -> Iterator[float]:
 def changing(
     rate: Callable[[float], float], until: float, random: Callable[[], float]
 ) -> Iterator[float]:
-    """Yield times: between two, the integral of the rate grows by an exponential random number."""
+    """Yield times; between two, the rate's integral grows by an exponential random number."""
     time, step = 0.0, 0
     left = -log(1.0 - random())  # how much the integral grows before the next arrival
     while step < until * STEPS:

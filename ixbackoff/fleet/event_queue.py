@@ -22,7 +22,7 @@ SLICES = 16.0
 GAP = 64
 """The greatest number of empty slices that `run` passes singly before it jumps to an event."""
 FAR = 1e300
-"""Events at this time, in seconds, or later are in no slice."""
+"""Events at or after this time, in seconds, are in no slice."""
 WHEN = itemgetter(0)
 MOST = 1_000_000
 """If this many events happen at one time, the simulation presumably never ends."""
@@ -87,7 +87,7 @@ class Events:
         Raises:
             ValueError: `seconds` is negative, or not a finite number.
         """
-        when = self.now + seconds  # the rest is that of `at`, inlined
+        when = self.now + seconds  # from here on as in `at`, inlined
         try:
             due = self._later.get(floor(when * SLICES))
         except (ValueError, OverflowError):
@@ -161,8 +161,8 @@ class Events:
     def _split(
         self, due: list[tuple[float, Action, Any]], until: float
     ) -> list[tuple[float, Action, Any]]:
-        """Return the events before `until`; move the others to the heap, before newer events."""
+        """Return the events before `until`; move the others to the heap."""
         before = [event for event in due if event[0] < until]
         for order, event in enumerate(due[len(before) :], len(before) - len(due)):
-            heappush(self._near, (event[0], order, *event[1:]))
+            heappush(self._near, (event[0], order, *event[1:]))  # below 0: first among equal times
         return before

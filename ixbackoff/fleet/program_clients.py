@@ -181,7 +181,7 @@ class TaskPerformer(ABC):
         self._waits_for = None
         if isinstance(waits_for, Join):
             waits_for.end(failure)
-        elif isinstance(waits_for, Performed):  # it stands in line
+        elif isinstance(waits_for, Performed):  # it waits in the line of a gate
             clean_up(self._inside.limits, failure)
             self.resume(None, failure)
         elif waits_for is not None and not waits_for.over:

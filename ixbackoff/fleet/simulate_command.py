@@ -310,7 +310,7 @@ def live_counts() -> Generator[Callable[[int, Second], None] | None]:
 
 
 def quantiles(outcome: Outcome, at: float) -> list[float]:
-    """Return a quantile of the latencies of the runs that succeeded in each second."""
+    """Return, for each second, a quantile of the latencies of the runs that succeeded in it."""
     left = iter(outcome.latencies)
     return [quantile([*islice(left, second.well)] or [nan], at) for second in outcome.seconds]
 

@@ -48,7 +48,7 @@ class RetryClient(TaskPerformer):
         self._bounded = bool(guards) or shared.within is not None or self._timed is not None
         self._limit: Limit | None = None  # of the current run
         self._guards = guards
-        # The guards that the try has passed: a gate with the time, a breaker with a probe or 0.
+        # The guards that the try passed: a gate with the time, a breaker with its probe (0: none).
         self._passed: tuple[tuple[Any, float], ...] = ()
         self._line: tuple[float, float, float] | None = None  # turn, arrival, time of asking
 

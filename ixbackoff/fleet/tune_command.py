@@ -22,7 +22,7 @@ from .services.queue import BoundedQueue
 from .simulation import simulate
 
 FACTOR = 2.0
-GROWN = 4  # times M + T: then all waits are M, if 20 waits reach M, even if R doubled earlier ones
+GROWN = 4  # times M + T: enough for waits to grow to M, even doubled by R, if 20 waits suffice
 WATCHED = 10  # times M + T
 ROUNDED = 1 + 1e-9
 
@@ -68,7 +68,7 @@ def fail(_: Ping) -> None:
 
 
 def failing_rate(tuning: Tuned, clients: int, seed: int = 0) -> float:
-    """Simulate an outage; return the failed requests per second after all waits have grown.
+    """Simulate an endless outage; return the failed requests per second after all waits have grown.
 
     The unit of time is M + T, the time from one failure to the next, so that counts are exact.
     """
@@ -96,7 +96,7 @@ class Check(NamedTuple):
 
 
 def checked(tuning: Tuned, clients: int, outage: float, seed: int = 0) -> Check:
-    """Simulate an outage that begins with the runs, and with `failing_rate` an endless outage."""
+    """Simulate an outage that starts when the runs do, and an endless one (`failing_rate`)."""
     outcome = simulate(
         at(N20).retry(Ping()),
         BoundedQueue(length=0, work=0.0, workers=clients).serves(Ping),

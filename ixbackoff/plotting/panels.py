@@ -44,7 +44,7 @@ class Picture(NamedTuple):
     headline: str
     panels: Sequence[Sequence[Panel]]  # its panels, row by row
     inches: tuple[float, float] = (10.0, 4.5)
-    note: str = ""  # below the panels, what the words of the picture mean
+    note: str = ""  # shown below the panels: what the words of the picture mean
     shared: bool = False  # whether all panels share their x axis, and those of a row their y axis
 
 

@@ -13,7 +13,7 @@ BRIGHT = ("#4d9fdc", "#f07f2a", "#1fb588", "#d98bb8", "#d0a92e", "#9bd6f7", "#e6
 """Colors that nearly all can distinguish (after Okabe and Ito), on light and on dark pages."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "x")
-MARKS = 12  # the fewest markers on a line with more points
+MARKS = 12  # a line with more points has a marker at every nth of them: in all, at least this many
 SHADES = "".join(
     f'   [style*="{part}: {color}"] {{ {part}: {bright} !important }}\n'
     for color, bright in zip(COLORS, BRIGHT, strict=True)

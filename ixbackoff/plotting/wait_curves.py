@@ -75,7 +75,7 @@ def plot(
     most, whose = max(ratios, default=(1.0, shown[0][0]))
     heads = {
         "linear": f"A run of each schedule: the waits grow from {first:.3g} s to {last:.3g} s",
-        "log": f"A run of each schedule: up to {most:.3g} times the wait before ({whose})",
+        "log": f"A run of each schedule: a wait is up to {most:.3g} times the one before ({whose})",
     }
     note = f"A line: one run, seed {seed}. A band, if waits are random: the range of {RUNS} runs."
     files: list[Path] = []

@@ -179,12 +179,12 @@ def test_a_headline_says_how_long_the_waits_get_or_how_fast_they_grow(tmp_path: 
     plot({"steep": Exponential(1, 3), "even": Constant(1)}, tmp_path, wait_count=3)
     linear, logarithmic = (words(tmp_path / f"waits-{scale}.svg") for scale in SCALES)
     assert "A run of each schedule: the waits grow from 1 s to 9 s" in linear
-    assert "A run of each schedule: up to 3 times the wait before (steep)" in logarithmic
+    assert "A run of each schedule: a wait is up to 3 times the one before (steep)" in logarithmic
     note = "A line: one run, seed 1. A band, if waits are random: the range of 100 runs."
     assert note in linear
     assert note in logarithmic
     plot({"none": Constant(0)}, tmp_path, wait_count=1)
-    assert "A run of each schedule: up to 1 times the wait before (none)" in words(
+    assert "A run of each schedule: a wait is up to 1 times the one before (none)" in words(
         tmp_path / "waits-logarithmic.svg"
     )
 

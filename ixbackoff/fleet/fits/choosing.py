@@ -14,7 +14,7 @@ from .queue_inversion import KINDS, crowded
 from .recorded_tries import Try
 
 IDLE = 0.025  # less than this share of the usual work counts as none: clocks are not exact
-OUTLIERS, NOTHING = 0.01, 1e-4  # the share of works that may have any length, and their density
+OUTLIERS, NOTHING = 0.01, 1e-4  # the share of outliers, works of any length, and their density
 FEWEST, FACTOR = 30, log(1.25)  # least tries of a phase, least change of its mean log work
 # From MOST workers on, or above MANY tries, PATIENCE + 1 worse fits in a row end the search.
 MOST, MANY, PATIENCE = 24, 50_000, 4
@@ -129,7 +129,7 @@ def candidate(
     normal = NormalDist(median(core), 1.15 * pstdev(core) or 0.01)
     loss = 2 * len(pieces) * log(len(rows)) - idle * log(NOTHING)
     for (_, work, rate), x in zip(rows, centred, strict=True):
-        density = normal.pdf(x) * rate * usual / work  # of the end: work grows by `rate` a second
+        density = normal.pdf(x) * rate * usual / work  # of the end, as d(work)/d(end) is `rate`
         loss -= log((1 - OUTLIERS) * density + NOTHING)
     base = max(pieces, key=lambda piece: piece[1] - piece[0])[2]
     phases = [

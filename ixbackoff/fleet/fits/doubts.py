@@ -35,7 +35,7 @@ def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
         "has more than one queue.": model.blur > 0.2,
         f"Tries among many others seem to need {best.leak:.2f} times the work of tries among few: "
         "no queue that can be fitted explains this.": not 0.85 <= best.leak <= 1.15,
-        f"Within 10 nats: {names}; simulations use all of them.": len(model.near) > 1,
+        f"Several models within 10 nats: {names}; simulations use all.": len(model.near) > 1,
         "There is no queue to fit: no try seems to have waited.": best.kind == "none",
         "No try was refused: the limit of the queue is not known; simulations hold "
         f"for at most {model.seen} tries at a time.": model.limit is None,

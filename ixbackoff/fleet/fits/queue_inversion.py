@@ -1,8 +1,8 @@
 """The seconds of work of each try, computed from the times of all tries, for each kind of queue.
 
 Each function of KINDS undoes a queue. Its arguments are tries, a number of workers, and the work of
-abandoned tries by their index: the service completes these, too, but no client sees when. It
-returns the work of each try, and by how much this work grows if the try ends a second later.
+abandoned tries by their index: the service completes these, too, but no client sees when. The
+function returns the work of each try, and how much this work grows if the try ends 1 s later.
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ class Sleeper(Generic[T]):
 
 
 class Sleepers(Generic[T]):
-    """Requests that sleep: at each of its ticks, a request that is as old as the delay ends.
+    """Requests that sleep: each ends at its first tick at which it is as old as the delay.
 
     The delay depends on the number of requests, and is the same for all. So the oldest requests
     reach it first, and only they are checked. Each request ends at the same tick as if it had been
@@ -257,7 +257,7 @@ class Sleepers(Generic[T]):
         return sleeper.item
 
     def overslept(self, since: float, now: float) -> None:
-        """Restart the ticks of the requests that had a tick in an outage, from `since` to `now`."""
+        """Restart the ticks of the requests that had a tick in the outage from `since` to `now`."""
         entries = [entry[-1] for entry in self._waiting] + [entry[-1] for entry in self._due]
         everyone = [sleeper for sleeper in entries if not sleeper.ended]
         for sleeper in everyone:
@@ -270,7 +270,7 @@ class Sleepers(Generic[T]):
         self._last = (now, NOBODY)
 
     def _promote(self, now: float) -> None:
-        """Move each request that is as old as the delay to `_due`, with its next tick."""
+        """Move to `_due` each request that is as old as the delay, with its next tick."""
         while self._waiting and self._waiting[0][0] + self.delay <= now + ROUNDING:
             _, number, sleeper = heappop(self._waiting)
             which = self._first(sleeper)
@@ -292,7 +292,7 @@ class Sleepers(Generic[T]):
         return sleeper.anchor + which * self._tick
 
     def _age(self, sleeper: Sleeper[T], which: int) -> float:
-        """Return the age at the tick `which`: exactly 100 ms after 2 ticks of 50 ms."""
+        """Return the age at the tick `which`; as a product, 2 ticks of 50 ms are exactly 100 ms."""
         return (sleeper.anchor - sleeper.arrived) + which * self._tick
 
     def _moved(self, places: int) -> None:
