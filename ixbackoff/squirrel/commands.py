@@ -61,7 +61,7 @@ class IndexEntry(NamedTuple):
     """The entry of a resource in the index."""
 
     copy: Copy | None  # the current copy, if there is one
-    claims: tuple[str, ...]  # keys of objects that a squirrel adds or removes, or did when it died
+    claims: tuple[str, ...]  # keys of objects being added or removed, also by squirrels that died
     beginning: str  # the common prefix of all keys that this index claims for the resource
 
 

@@ -17,7 +17,7 @@ TRANSIENT = (
     *("SQLITE_BUSY", "SQLITE_LOCKED"),  # error names of SQLite
     # classes of SQLSTATE: connection, rollback, resources, object in use, operator intervention
     *("08", "40", "53", "55", "57"),
-    "23505",  # another process is making the same table
+    "23505",  # unique violation: another process is making the same table
     # classes of errors without a code: no connection
     *("OperationalError", "ConnectionTimeout"),
 )

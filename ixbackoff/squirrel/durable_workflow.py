@@ -35,7 +35,7 @@ from .summary import SummaryLine
 
 DIGITS = 12
 NAME = 60  # characters of a host in the id of a run
-SHORT = 0.05  # seconds: a resumed wait is not shown if it has fewer left
+SHORT = 0.05  # a resumed wait with fewer seconds left is not shown
 
 Keeping: TypeAlias = Workflow[[Resource, Places, float, float], Kept, Row | Delay, N3]
 
@@ -67,7 +67,7 @@ def digest(*parts: str) -> str:
 
 
 def id_of(resource: Resource, workflow: str, number: int) -> str:
-    """Return the id of the run that keeps a resource, for the `number`-th time in a command.
+    """Return the id of the run that keeps a resource for the `number`-th time in a command line.
 
     >>> id_of(Resource("https://me:secret@localhost/nuts"), "squirrel-1", 1)
     'localhost-c19340761085'

@@ -112,7 +112,7 @@ class FetchedFiles:
         return path in paths
 
     def release(self, resource: Resource, folder: str, kept: bool) -> None:
-        """Close the file of a resource after its program; remove the file if `kept` or private."""
+        """Close the file of a resource whose program is over; remove it if `kept` or private."""
         self.abandon(resource)
         with self._lock:
             file = self._files.pop((folder, resource.name), None)

@@ -60,8 +60,8 @@ def state_of(path: str) -> str:
 def sweep(home: Path, is_needed: Callable[[str], bool]) -> None:
     """Remove the folders of all runs except the needed ones, and `home` if it is empty then.
 
-    `is_needed` is called after the folders are listed. A run begins before its folder is made, so
-    the run of each listed folder has begun.
+    A run begins before its folder is made, and `is_needed` is called after the folders are listed,
+    so it is asked only about runs that have begun.
     """
     with suppress(FileNotFoundError), own_folder(home) as opened:
         for run in opened.names(RUN):

@@ -20,7 +20,7 @@ def plain(text: str) -> str:
 
 
 def described(failure: BaseException | None) -> str:
-    """Describe a failure in one line: by its message; a message of one word follows its class.
+    """Describe a failure in one line: its message, with its class before a message of one word.
 
     >>> described(ConnectionError("no route to host")), described(KeyError(1))
     ('no route to host', 'KeyError: 1')

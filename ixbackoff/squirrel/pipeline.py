@@ -51,8 +51,8 @@ def keep(resource: Resource, places: Places) -> Do[Row, Kept]:
     store, place, folder = places
     etag = yield from GetETag(resource)
     yield from Log(f"got etag {etag} for resource {resource}")
-    # List first, then look: if the index has no claim and no entry for a listed object by then, it
-    # never will.
+    # List first, then look: a key is claimed before its object is uploaded, so a listed object that
+    # has no claim and no entry afterwards will never have an entry.
     objects = yield from ListObjects(resource, store)
     copy, claims, beginning = yield from Look(resource, place)
     yield from Log(f"got copy {copy}")

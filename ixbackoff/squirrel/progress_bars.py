@@ -42,7 +42,7 @@ class Screen(Progress):
         bar = BarColumn(BAR)
         self._wide = Name(terminal, BAR + NUMBERS), bar, DownloadColumn(), TransferSpeedColumn()
         self._narrow = Name(terminal, PERCENT), TaskProgressColumn()
-        # a redirected standard output must not appear on the terminal
+        # rich would print standard output on the terminal even if it goes to a file or a pipe
         redirects = sys.stdout.isatty()
         super().__init__(console=terminal, transient=True, redirect_stdout=redirects)
 

@@ -41,7 +41,7 @@ class SummaryLine(NamedTuple):
 class Summary:
     """The lines of resources, printed in a table at the end or one by one, and their totals."""
 
-    stop: Event = field(default_factory=Event)  # once set, it causes failures, which are ignored
+    stop: Event = field(default_factory=Event)  # set to end all waits; later failures are ignored
     table: bool = True  # otherwise each line is printed immediately
     total: int | None = None  # `None` if unknown
     copied: int = 0

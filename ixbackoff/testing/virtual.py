@@ -91,12 +91,12 @@ class World(Generic[E]):
 
     @property
     def waits(self) -> list[float]:
-        """The seconds of each wait on the ladder, in order; `lines` has the others."""
+        """The seconds of each wait on the ladder, in order; `lines` has the other waits."""
         return [wait.seconds for wait in self.commands if isinstance(wait, Delay) and wait.rung]
 
     @property
     def lines(self) -> list[float]:
-        """The seconds that tries stood in line at gates, in order."""
+        """The seconds of each wait in line at a gate, such as a rate limiter, in order."""
         return [wait.seconds for wait in self.commands if isinstance(wait, Delay) and not wait.rung]
 
     def transcript(self) -> str:

@@ -15,10 +15,10 @@ E = TypeVar("E")
 
 @final
 class Worlds:
-    """A maker of the worlds of one test; the newest answers the commands of decorated functions.
+    """A maker of worlds for one test; the newest world answers the commands of decorated functions.
 
-    A `VirtualAsync` answers those of coroutine functions only. A world answers in the thread or
-    task that has made it, and in tasks started there, until the end of the block.
+    A `VirtualAsync` answers the commands of coroutine functions only. A world answers in the thread
+    or task that has made it, and in tasks started there, until the end of the block.
 
     >>> from ixbackoff import N3, Call, NotReady, backoff
     >>> from ixbackoff.testing import answers
@@ -69,6 +69,6 @@ class Worlds:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for others in self._others:  # an event loop may keep the context of a test
+        for others in self._others:  # an event loop may keep a context with them after the test
             others.restore()
         OTHERS.set(self._before)

@@ -13,7 +13,7 @@ A_co = TypeVar("A_co", covariant=True)
 
 
 class Occurrence(NamedTuple):
-    """A surprise that does not make a command fail."""
+    """A surprise that is not one of the `faults` of a command."""
 
     # a turn of another program or branch, a change of the world, a late command, a random pick
     kind: Literal["turn", "change", "landing", "pick"]

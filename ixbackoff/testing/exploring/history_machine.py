@@ -50,11 +50,11 @@ class Machine:
         self.current: Strand = self.processes[0].root  # the program or branch whose turn it is
         self.changes = scope.changes  # the changes of the world that have not happened yet
         self.on_the_way: tuple[Any, ...] = ()  # the late commands, which may be done at any time
-        self.passed = 0  # the number of break points that the last effect passed
+        self.passed = 0  # the number of `may_break()` that the last effect passed
         self.performed = 0  # the number of performed commands
         self.answered = 0  # the number of answered commands, waits included
         self.watches = False  # whether the machine checks that answers do not change afterwards
-        self.answers: list[tuple[Any, Any]] = []  # those that may change, with their commands
+        self.answers: list[tuple[Any, Any]] = []  # (command, answer), for answers that may change
         # Begin all now: otherwise two states could differ only in whether a program has begun.
         for process in self.processes:
             self.begin(process.root)
@@ -178,13 +178,13 @@ class Machine:
         return (0 if kind is Pick else None), None
 
     def answer(self, strand: Strand, at: float, answer: Any, failure: BaseException | None) -> None:
-        """Record the outcome of a command issued `at` a time, and pass it to the strand."""
+        """Record the outcome of a command that was issued at time `at`; pass it to the strand."""
         command = strand.command
         self.answered += 1
         if self.answered > LONGEST:
             raise Misuse(
-                f"After {LONGEST:,} commands the history is not over: let the model end the "
-                f"tries of {short(command)}, or give the program fewer rungs."
+                f"After {LONGEST:,} commands the history is not over: let the model answer "
+                f"{short(command)} so that the program ends, or give the program fewer rungs."
             )
         if self.trace is not None:
             self.trace.append(Performed(at, command, answer, failure))
@@ -197,13 +197,13 @@ class Machine:
             strand.receive(answer, failure)
 
     def options(self, apart: bool = False) -> tuple[Option, ...]:
-        """Return the possible surprises; no turns of other programs if `apart` (see `Recorder`)."""
+        """Return the possible surprises; if `apart`, leave out the turns of other programs."""
         scope, command = self.scope, self.current.command
         kind: type = command.__class__
         unhandled = kind is Pick and Pick not in self.handlers
         turns = [
             (process.number, leaf.path, process.name)
-            for process in ([] if apart else self.processes)
+            for process in ([] if apart else self.processes)  # see `Recorder.apart`
             for leaf in process.root.leaves()
             if leaf is not self.current
         ]
@@ -272,7 +272,7 @@ class Machine:
             return
 
     def perform(self, surprise: Any) -> None:
-        """Perform the current command, with a surprise or with `None`."""
+        """Perform the current command: with `surprise`, or as usual if it is `None`."""
         strand = self.current
         owner, command = strand.owner, strand.command
         self.performed += 1

@@ -25,7 +25,7 @@ class RecordedAnswer(NamedTuple):
     answer: Any
     failure: BaseException | None
     times: Sequence[float]
-    judged: Entry
+    judged: Entry  # the judgements of the failure, as a durable journal records them
 
 
 class MemoryJournal(Journal):

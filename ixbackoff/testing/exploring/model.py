@@ -126,10 +126,10 @@ class Model(Generic[W, E]):
             again: whether to run the first program once more at the end, without surprises;
                 `at_end` is then called with the end of that run.
             schedule: the schedule of the waits, as for `run`.
-            within: the seconds of each program, as for `run`.
+            within: the time limit of each program, in seconds, as for `run`.
             only: the one history to run, as it was printed or drawn.
             most: the number of different failures after which to stop.
-            merge: whether to visit equal states only once; give `False` only to check `state`.
+            merge: whether to visit equal states only once; `False` serves to test `Model(state=)`.
             progress: called about once a second with the progress of a long search; prints to a
                 terminal by default.
 

@@ -11,7 +11,7 @@ T = TypeVar("T")
 class Persistent(Generic[T]):
     """A part of a world with a written and a synced value; a power cut loses the written one.
 
-    Change `written` in handlers, call `sync` where the pipeline syncs, and `lose` in `forgets`:
+    Change `written` in handlers, call `sync` where real handlers sync, and `lose` in `forgets`:
 
     >>> from ixbackoff.testing.exploring import Persistent
     >>> disk = Persistent({"page": "old"})
@@ -25,7 +25,7 @@ class Persistent(Generic[T]):
         synced: the value after a power cut.
 
     Args:
-        value: the initial value of both.
+        value: the initial value of `written` and of `synced`.
     """
 
     def __init__(self, value: T) -> None:

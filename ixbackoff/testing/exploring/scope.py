@@ -45,7 +45,7 @@ class Scope:
 
     def __post_init__(self) -> None:
         self.timed = False  # whether a program has asked for the time; then each state contains it
-        self.recorder: Recorder | None = None  # `None` to try all orders of programs
+        self.recorder: Recorder | None = None  # if `None`, all orders of programs are tried
         self.interned: dict[object, tuple[Option, ...]] = {}
         self.changes = tuple(
             Occurrence("change", number, f"meanwhile {name}")
@@ -76,7 +76,7 @@ class Scope:
     def deaths_with_others(
         self, kind: type, name: str, paths: tuple[tuple[int, ...], ...]
     ) -> list[Option]:
-        """Return the deaths of a process whose commands in other branches are done as well."""
+        """Return the surprises in which a process dies, but commands of other branches are done."""
         return [
             surprise.with_others(name, beside)
             for surprise in self.faults_of(kind)

@@ -189,7 +189,7 @@ class Search:
             with suppress(Again):
                 self.layers()
                 break
-            scope.recorder = scope.recorder if times < 5 else None  # in the end try all orders
+            scope.recorder = scope.recorder if times < 5 else None  # at last try all orders
             self.begin()
         check_unchanged(before, variables(world, *shared))
         found = [*self.found.values()]
@@ -205,7 +205,7 @@ class Search:
         if recorder is not None and not recorder.touches:
             self.explore(History(), (0, None), deeper=False)  # learn which cells commands touch
             if not any(recorder.apart(*command) for command in recorder.touches):
-                self.scope.recorder = None  # it would save no history
+                self.scope.recorder = None  # a recorder would save no history
             raise Again
         if recorder is not None:
             recorder.grown = False

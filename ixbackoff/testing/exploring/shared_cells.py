@@ -17,7 +17,7 @@ from .states import is_plain, may_change
 __tracebackhide__ = True
 
 Touch = tuple[str, Any, bool]
-"""The attribute of a world, the key in its dict or `WHOLE`, and whether it may be written."""
+"""The attribute of a world, the key in its dict or `WHOLE`, and whether the cell may be written."""
 
 WHOLE = object()
 EVERYTHING: Touch = ("", WHOLE, True)
@@ -99,12 +99,12 @@ def recording(given: type, touched: set[Touch]) -> type:
 
 
 class Recorder:
-    """The touches of each command, by its program and its hash; and the cells that are shared."""
+    """The touches of each command, by its program (`user`) and its hash, and the shared cells."""
 
     def __init__(self) -> None:
         self.touched: set[Touch] = set()  # since it was last cleared
         self.touches: dict[tuple[int, int], set[Touch]] = {}
-        self.users: dict[tuple[str, Any], dict[int, bool]] = {}  # by cell: whether each user writes
+        self.users: dict[tuple[str, Any], dict[int, bool]] = {}  # by cell and user: true for writes
         self.shared: set[tuple[str, Any]] = set()
         self.seen: set[Touch] = set()  # the touches of `always`
         self.grown = False  # whether a command that shared no cell may share one now

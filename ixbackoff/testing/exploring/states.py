@@ -93,7 +93,7 @@ def of_set(value: Any, memo: Memo) -> Any:
 
 
 def of_member(value: Any, memo: Memo) -> Any:
-    """Freeze a key, or a member of a set; the numbers of its parts do not depend on its place."""
+    """Freeze a key, or a member of a set; number its parts apart, because a set has no order."""
     if memo is None or value.__class__ in ATOMS:
         return frozen(value)
     own = Places()

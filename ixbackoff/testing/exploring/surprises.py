@@ -72,7 +72,7 @@ def fails(failure: Exception = UNAVAILABLE, *, after: float = 0.0) -> Surprise:
 
     Args:
         failure: the failure that is thrown into the program, by default `ServerError(503)`.
-        after: the seconds to the failure; a time limit up to `after` raises TimeoutError instead.
+        after: the seconds to the failure; if a time limit ends by then, it raises TimeoutError.
 
     Raises:
         Misuse: `failure` is not an exception, or it cannot be copied.

@@ -28,7 +28,7 @@ class Host(Protocol):
 
 
 class Connection:
-    """A connection to a client and its request, for a fault of your own to answer.
+    """A connection to a client, by which a fault that you write answers the client's request.
 
     The connection is closed when the fault returns. If no fault answers a request, the connection
     stays open for further requests, until the client wants it closed or is silent for 10 seconds,
