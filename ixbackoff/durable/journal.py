@@ -173,8 +173,8 @@ class Line:
         # tried: the digests of the commands of the current try, the current one included
         self.tried: list[str] = []
         self.places: list[str] = []  # the places of these commands
-        self._kept: Sequence[object] | None = None
-        self._retries = 0
+        self._kept: Sequence[object] | None = None  # `run.kept` at the last command
+        self._retries = 0  # `run.retries` at the last command
         # ons: the `on=`s that may judge a failure of the current command, innermost last
         self.ons: list[Predicate] = []
         self.times: list[float] = []  # read by deadlines since the previous command
