@@ -15,8 +15,8 @@ AGE = 60.0  # seconds after which the database is queried again
 def left(wait: Mapping[str, Any], now: float) -> float:
     """Return the remaining seconds of a wait, given its entry; negative if the wait is over.
 
-    While the machine has the boot id of the wait, the boot clock decides. After a reboot, or on
-    another machine, the shared clock, `now`, decides; the result is at most the whole wait.
+    If the entry has the current boot id, the boot clock decides. After a reboot, or on another
+    machine, the shared clock, `now`, decides; the result is then at most the whole wait.
     """
     boot = since_boot()
     if boot.id and boot.id == wait["boot"]:

@@ -28,7 +28,7 @@ JSON: TypeAlias = Any
 """A value that `json` reads and writes."""
 
 TAG = "$"
-"""The key that marks a value with a type; a dict with this key is encoded as a list of pairs."""
+"""The key of the type's name in an encoded value; a dict with this key is encoded as pairs."""
 
 LONGEST = 200  # the greatest number of characters of a value in a message
 NESTED = 100  # the greatest depth of a value; a tuple or a set counts twice
@@ -104,7 +104,7 @@ def recordable(kind: type[A], to: Callable[[A], Any], back: Callable[[Any], A]) 
 
     Raises:
         TypeError: `kind` is not a class.
-        Unrecordable: `kind` is made inside a function, so that no other process finds it.
+        Unrecordable: `kind` is made inside a function, so no other process finds it.
     """
     given: object = kind
     if not isinstance(given, type):
@@ -198,7 +198,7 @@ def decode(encoded: JSON) -> Any:
 
 
 def decode_data(encoded: JSON) -> Any:
-    """Make an instance of a dataclass without calling `__init__`: its fields were checked once.
+    """Make an instance of a dataclass without `__init__`, which checked these fields before.
 
     Fields that were added since have their defaults, and removed ones are dropped.
     """
@@ -283,7 +283,7 @@ def state_of(failure: BaseException) -> dict[str, Any]:
 
 
 def arguments(failure: BaseException) -> tuple[Any, ...]:
-    """Return the arguments that `failure.__reduce__` names if it is built-in, else `failure.args`.
+    """Return the arguments in `failure.__reduce__()` if that is built-in, else `failure.args`.
 
     For example, the `args` of an `OSError` lack the file name.
     """

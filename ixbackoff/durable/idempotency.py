@@ -38,6 +38,6 @@ def current_command() -> CurrentCommand | None:
 
 
 def idempotency_key(run: str, seed: int, first_try: str, digest: CommandDigest) -> str:
-    """Return the key that all tries of a command share, see `Line.first_try`."""
+    """Return the key that all tries of a command share, see `journal.Line.first_try`."""
     text = f"{seed} {first_try} {digest.kind} {digest.digest}"
     return f"{run}:{hashlib.sha256(text.encode()).hexdigest()[:DIGITS]}"

@@ -39,7 +39,7 @@ Entry: TypeAlias = dict[str, Any]
 - `a`, `f` or `x`: the answer; the failure; or `true` if the command was aborted because a
   concurrent effect had failed.
 - `v`, `on`: the verdict on the failure as it was raised, with the name of its class; and the answer
-  of each of `Line.ons`, innermost first: a bool or seconds. `None` for a check that raised.
+  of each of `Line.ons`, innermost first: a bool or seconds. `None` if judging raised an exception.
 - `in`: the number of the segment (a part of the run between parked waits); added in memory only.
 - `seconds`, `due`, `parks`, `boot`, `boot_due`: the length of a wait; its end, in seconds since the
   epoch; whether it is parked; the id of the boot, and the end on the boot clock.
@@ -69,7 +69,7 @@ class Checkpoint(NamedTuple):
     waits: int  # the number of waits so far
     seconds: float  # the seconds of these waits in sum
     shortest: float  # the seconds of this wait
-    kept: list[str]  # the places of the answers that the step keeps
+    kept: list[str]  # the places of the answers that the next try reuses
     segments: list[int]  # the earlier segments with these answers, or with commands before the step
     wait: Entry  # the times in the entry of this wait
 
@@ -141,7 +141,7 @@ class Journal(Protocol):
         raise NotImplementedError
 
     async def wait(self, place: str, entry: Entry) -> None:
-        """Wait until a wait is over.
+        """Wait until the wait at `place` is over.
 
         Raises:
             Parked: the wait is parked.
@@ -167,14 +167,14 @@ class Line:
         self.replays = False  # whether the run replays its whole journal, without checkpoints
         # again_at: the places of the kept answers that the first try after a checkpoint reads again
         self.again_at: list[str] = []
-        self.run: ProgramRun | None = None  # the run of the program; `None` in an effect
+        self.run: ProgramRun | None = None  # the program's run; `None` in an effect of `all_of`
         self.index = 0
         self.digest = CommandDigest("", "", "")  # of the current command
         # tried: the digests of the commands of the current try, the current one included
         self.tried: list[str] = []
         self.places: list[str] = []  # the places of these commands
-        self._kept: Sequence[object] | None = None
-        self._retries = 0
+        self._kept: Sequence[object] | None = None  # `run.kept` at the last command
+        self._retries = 0  # `run.retries` at the last command
         # ons: the `on=`s that may judge a failure of the current command, innermost last
         self.ons: list[Predicate] = []
         self.times: list[float] = []  # read by deadlines since the previous command
@@ -214,7 +214,7 @@ class Line:
         run = self.run
         if run is None or run.rung != ENDLESS or run.wait_count < DEEPEST:
             return None
-        if self.replays or run.kept is not self._kept:  # the step has issued no command yet
+        if self.replays or run.kept is not self._kept:  # or no command yet in this step
             return None
         kept = self.places[: len(run.kept or ())]
         found_in = {(self.journal.known(place) or {}).get("in", 0) for place in kept}
@@ -291,7 +291,7 @@ class Line:
         return now
 
     def first_again(self) -> bool:
-        """Return `again` at the first call, for the current command; later return false."""
+        """Return `self.again`, and set it to false, because only the current command has it."""
         again, self.again = self.again, False
         return again
 

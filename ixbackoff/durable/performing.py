@@ -204,7 +204,7 @@ class Performer:
                         stream.close()  # the commands of its `finally` blocks are not performed
                         raise
                     failure = error
-                if not in_line or line.aborted is not aborted:  # in line, only an abort is recorded
+                if not in_line or line.aborted is not aborted:  # at gates only an abort is recorded
                     line.next()
         except StopIteration as end:
             return end.value
@@ -587,7 +587,7 @@ def failed(line: Line, failure: Exception) -> Entry:
 
 
 def judged(line: Line, failure: Exception) -> Entry:
-    """Judge a failure before it is encoded: the program gets a copy, perhaps of a base class."""
+    """Judge a failure before it is encoded, because its decoded copy may be of a base class."""
     verdict: JSON = None
     answers: list[bool | float | None] = [None] * len(line.ons)
     with suppress(Exception):

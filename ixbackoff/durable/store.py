@@ -78,7 +78,7 @@ SERIALIZER = DBOSPortableJSONSerializer
 
 
 class NewRun(NamedTuple):
-    """A run at its start; `given` has the arguments, the seed and the fingerprint, as JSON."""
+    """A new run; `given`: its arguments, its seed and the program's fingerprint, as JSON."""
 
     workflow: str
     given: dict[str, JSON]
@@ -91,7 +91,7 @@ class RunFailed(Exception):
 
     Args:
         encoded: the failure as JSON, perhaps sealed.
-        stuck: whether the program's code failed, not a command: other code can continue the run.
+        stuck: whether the program's code failed, not a command; other code can continue the run.
     """
 
     def __init__(self, encoded: JSON, stuck: bool = False) -> None:

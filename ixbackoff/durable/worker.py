@@ -52,7 +52,7 @@ DBOS_LOGGER = getLogger("dbos")
 POLL = 0.1  # seconds between two queries of a queue, or of a run whose result is awaited
 REJOIN = 1.0  # seconds between two attempts to get a new lock
 THREADS = 64  # handlers that run concurrently in threads
-HEAD_START = 2.0  # seconds by which a segment is due early: DBOS checks once a second
+HEAD_START = 2.0  # seconds by which a segment is due early, because DBOS checks once a second
 STOPPING = 5.0  # seconds in which the threads that take runs from queues have to end
 WORKERS: list[Worker] = []
 """The worker of this process, if it has one: DBOS allows only one."""
@@ -141,8 +141,8 @@ class Worker:
             return ServerLock(self.store, self.workflows)
         path = file_of(self.store.database)
         lock = FileLock(path)
-        with closing(sqlite3.connect(path)) as connection:  # faster, and readers block no writer
-            connection.execute("pragma journal_mode=wal")
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("pragma journal_mode=wal")  # faster, and readers block no writer
         return lock
 
     def launch(self) -> None:

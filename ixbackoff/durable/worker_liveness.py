@@ -169,10 +169,10 @@ class ServerLock:
     def _repeat(self, work: Callable[[], None], pause: Callable[[], float]) -> None:
         while not self._stopped.wait(pause()):
             try:
-                with self._working:  # two at once could wait for each other's connections
+                with self._working:  # two checks could wait for each other's connections
                     work()
             except Exception as error:
-                LOGGER.warning("worker %s cannot check the other workers: %r", self.id, error)
+                LOGGER.warning("worker %s cannot check for runs to continue: %r", self.id, error)
 
     def _continue_resumed(self, performs: Callable[[str], bool]) -> None:
         """Continue the resumed runs of this worker and of dead workers.

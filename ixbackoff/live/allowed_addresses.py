@@ -22,7 +22,7 @@ NOT_GLOBAL = tuple(
     for network in (
         *("0.0.0.0/8", "10.0.0.0/8", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"),
         "100.64.0.0/10",  # shared by the customers of a provider
-        "168.63.129.16/32",  # global by its number: the host of a virtual machine in Azure
+        "168.63.129.16/32",  # by its number global, but in Azure the host of a virtual machine
         "169.254.0.0/16",  # link-local
         "192.0.0.0/24",  # protocols
         "192.88.99.0/24",  # was the anycast of 6to4
@@ -60,7 +60,7 @@ def public_only(address: Address) -> bool:
 
     It refuses loopback addresses, private networks, link-local addresses (where cloud services hand
     out credentials), multicast, reserved addresses, and the IPv6 forms of these IPv4 addresses
-    (mapped, NAT64, 6to4). The list is the package's own: the same in every version of Python.
+    (mapped, NAT64, 6to4). The list is part of this package: it does not vary with Python's version.
 
     >>> from ipaddress import ip_address
     >>> public_only(ip_address("93.184.216.34")), public_only(ip_address("10.0.0.1"))

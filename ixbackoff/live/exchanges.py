@@ -21,7 +21,7 @@ Progress: TypeAlias = Callable[[Download, int, int | None], None]
 """A function that is called during a download: with the command, the bytes received so far, and the
 bytes of the whole, `None` if the server did not announce them."""
 
-PARTIAL = (206, 416)  # the statuses of a response with a range, and of a missing range
+PARTIAL = (206, 416)  # a range is sent; the resource has no such range
 
 ADDRESS = "http://host/path or https://host/path"
 CONNECTION_ERRORS: dict[type[OSError], str] = {
@@ -41,7 +41,7 @@ class Exchange:
         self.limits = limits
         self.redirects = 0
         self.in_parts = False  # whether the request is for a range
-        self.before = sys.exception()  # being handled already, so not raised by this exchange
+        self.before = sys.exception()  # is handled already, so this exchange did not raise it
         self.deadline = deadline
         deadline.what = self.label
         try:

@@ -1,4 +1,4 @@
-"""Handlers of `Reserve`: for one process, in memory; for many, in Redis or PostgreSQL."""
+"""Handlers of `Reserve` that store the turns in memory (one process), Redis or PostgreSQL."""
 
 from __future__ import annotations
 

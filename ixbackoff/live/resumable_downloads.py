@@ -1,4 +1,4 @@
-"""Downloads without network I/O, for sync and async: headers, responses, and the file."""
+"""What sync and async downloads share, without I/O on the network: headers, responses, the file."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ KILLED = "1.3 7 killed -:- 0 -\n"
 BROKEN = {
     "was performed twice by one process": ("1.4 8 begin copy-1:1", "1.4 7 begin copy-1:1"),
     "without `repeated`": ("copy-1:1 1 Fetch", "copy-1:1 0 Fetch"),
-    "though 7 lives": (KILLED, ""),
+    "though process 7 is alive": (KILLED, ""),
     "by two at one time": (KILLED, "1.45 7 killed -:- 0 -\n"),
     "was answered long before, and asked again": (
         KILLED,

@@ -201,7 +201,7 @@ class Check:
         ]
         death = self.processes.death(one)
         if death is None:
-            self.found(place, f"was performed again, though {one.process} lives")
+            self.found(place, f"was performed again, though process {one.process} is alive")
         elif following.time < min([*ends, death]):
             self.found(place, "was performed by two at one time")
         elif ends and min(ends) < death - KEPT - self.processes.silent(

@@ -453,9 +453,9 @@ FOUND = {
     "the rest of a wait is forgotten": " s of ",
     "an answered command is asked again": "and asked again",
     "repeated is not set": "without `repeated`",
-    LIVING: " lives",
+    LIVING: " is alive",
     CLOCK: " s of ",
-    LOST: " lives",
+    LOST: " is alive",
 }
 """Words of the sentence that is found for each promise that is broken on purpose."""
 
