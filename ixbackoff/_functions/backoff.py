@@ -57,7 +57,7 @@ R = TypeVar("R")
 T = TypeVar("T", bound=Iterator[object] | AsyncIterator[object])
 I = TypeVar("I", bound=Nat)  # noqa: E741
 N = TypeVar("N", bound=Nat)
-# A choice between two rungs is a bare `type` to mypy, which then takes the default.
+# mypy infers a bare `type` for `N3 if patient else N1`, and then takes the default of `S`.
 S = TypeVar("S", bound=Nat, default=Nat)
 
 
@@ -133,7 +133,7 @@ class Backoff(Generic[I]):
         return made
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call `function` with retries; await the result of a coroutine function.
+        """Call `function` with retries; the caller awaits the result of a coroutine function.
 
         This backoff replaces the backoff of a decorated function.
 
@@ -279,7 +279,7 @@ class Backoff(Generic[I]):
         """The name of its rung, such as `"N3"`."""
         return name_of(self._top)
 
-    if not TYPE_CHECKING:  # these would let type checkers accept any attribute
+    if not TYPE_CHECKING:  # these would hide mistakes from type checkers
         __getattr__ = no_attribute
 
         def __enter__(self):
@@ -368,8 +368,8 @@ def backoff(
     'page'
 
     Args:
-        rung: the greatest number of waits: `N3` for four tries, `FOREVER` for no end, which
-            needs a schedule whose waits do not stay at 0.
+        rung: the greatest number of waits: `N3` for four tries, `FOREVER` for no limit;
+            `FOREVER` needs a schedule whose waits do not stay at 0.
         on: the failures to retry: an exception class, a predicate, or a list or tuple of these. If
             a predicate returns seconds or a `timedelta`, the wait takes at least that long.
         until: a predicate of the answer; while it is false, the answer counts as `NotReady`.

@@ -88,7 +88,7 @@ class Try:
             if self._inner is not None:
                 begin(self._mark, self._inner)
             LEFT.set(self._left)
-            return self  # noqa: TRY300  Ctrl-C may arrive before this line
+            return self  # noqa: TRY300  in an `else`, Ctrl-C here would leave the mark set
         except BaseException:
             self._mark[0] = None
             LEFT.set(self._before)
@@ -116,7 +116,7 @@ class Try:
 
     def _ended(self, error: BaseException | None) -> bool:
         """Store the failure of the block, or end the run; return whether the failure is caught."""
-        # A StopIteration that `__next__` or `__anext__` raised could end the loop without an error.
+        # Not StopIteration: if `__next__` or `__anext__` raised it later, the loop could just end.
         if isinstance(error, Exception) and not isinstance(
             error, StopIteration | StopAsyncIteration
         ):
@@ -240,7 +240,7 @@ def rest(stream: Stream, command: Command[Any]) -> Stream:
 
 
 def has_with(frame: FrameType) -> bool:
-    """Return whether a function has a `with`; if so, a `break` before the `with` may be right."""
+    """Return whether a function has a `with`; if so, a `break` may have skipped it."""
     from dis import get_instructions
 
     names = [one.opname for one in get_instructions(frame.f_code)]

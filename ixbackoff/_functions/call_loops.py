@@ -2,7 +2,7 @@
 
 The loop does the same as the program of a call (`Backoff.program`), many times as fast; a test
 compares the two. A call runs its program instead if it has a time limit, a budget, a stop, a gate
-or another interpreter, or if a run or a request around it leaves it a single try or less time.
+or another interpreter, or if a run or a request around it allows it only one try, or less time.
 """
 
 from __future__ import annotations
@@ -243,9 +243,10 @@ def around(
     kwargs: dict[str, Any],
     sync: bool = True,
 ) -> tuple[object, Watched | None]:
-    """Return `outer` for `by_program`, `None` for the loop; and the `Watched` of an observed loop.
+    """Return `outer` or `None`, and the `Watched` of an observed call or `None`.
 
-    `outer` is the run or request that limits the call to one try, or `called` for other reasons.
+    A call with an `outer` runs by its program, and not by the loop. `outer` is the run or request
+    that limits the call to one try, or `called` if another reason requires the program.
     """
     if called.top and (
         current_mark()[0] is not None or thread.mark[0] is not None or (sync and thread.awaits)

@@ -53,7 +53,7 @@ def once_in_request(called: Called) -> object:
 
 
 def hurry(backoff: Any) -> float | None:
-    """Return the seconds that the sender of the request being served still waits.
+    """Return the seconds for which the sender of the request being served will still wait.
 
     Return `None` if they are unknown, if a nearer limit applies, or if `within` is given.
     """

@@ -62,7 +62,7 @@ class Misuse(TypeError):
     ixbackoff.Misuse: .backoff() goes one rung down, but no wait is left at N0: start the program on a higher rung, or leave the step out.
     """  # noqa: E501
 
-    unanswered: type | None = None  # a kind without a handler; `name_all` names all of them
+    unanswered: type | None = None  # the first kind without a handler; `name_all` adds the others
 
 
 class AnyCommand:
@@ -235,7 +235,7 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """A table of handlers; `_in_place`: those that a `Stream` may call (plain, not of `Delay`)."""
+    """A table of handlers; a `Stream` may call the `_in_place` ones itself (plain, not `Delay`)."""
 
     __slots__ = ("_handlers", "_in_place")
     _handlers: Handlers
@@ -421,7 +421,7 @@ def unawaited(answer: Any, command: Command[Any]) -> Misuse:
     answer.close()
     kind = command.__class__.__name__
     fix = f"join it as {kind}.awaited_by(...) and run with run_async."
-    if kind in ("Call", "Read"):  # live_async() has a handler of it, which awaits nothing
+    if kind in ("Call", "Read"):  # live_async() has a handler of CallAsync, so none must be joined
         fix = f"write {kind.lower()}_async(...), and .run_async(live_async())."
     return Misuse(f"The handler of {kind} answered a coroutine: {fix}")
 

@@ -176,7 +176,7 @@ class DeadlineExceeded(TimeoutError):
     """
 
     refused: float | None = None
-    """The time of `Now` at which a command was refused; `None` if a command was interrupted."""
+    """The reading of `Now` that was too late for a command; `None` if a command was interrupted."""
 
 
 class Stopped(Exception):

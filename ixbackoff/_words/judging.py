@@ -304,8 +304,8 @@ def judge_by_shape(kind: type[Exception]) -> Judge:
 def inner(failure: BaseException) -> list[Inner]:
     """Return the retries of other libraries inside of the try that ended with a failure.
 
-    They are read from the tracebacks of the failure and its causes, and from answers of botocore,
-    the outermost first. A library that tried once is left out, and so is one that left no trace.
+    They are read from the tracebacks of the failure and its causes, and from answers of botocore.
+    The outermost comes first. A library that tried once, or that left no trace, is left out.
 
     >>> inner(ConnectionRefusedError())
     []

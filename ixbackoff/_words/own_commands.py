@@ -103,7 +103,7 @@ def throw(command: Throw) -> Never:
 class Delay(Command[None]):
     """A wait. Only the ladder makes and issues it, so attempts cannot add waits.
 
-    A try that stands in line at a `Gate` also issues a `Delay`, which is on no rung.
+    The only other `Delay` is that of a try in line at a `Gate`; it is on no rung.
 
     >>> from ixbackoff import N1, at, unroll
     >>> next(unroll(at(N1).wait())).seconds
@@ -207,7 +207,7 @@ class Passage(Command["float | None"]):
     __slots__ = ()
 
 
-PASSAGE, IN_PASSAGE = Passage(), Passage()  # the first reading, and those after it
+PASSAGE, IN_PASSAGE = Passage(), Passage()  # a gate's first reading for a try, and its later ones
 
 
 class Refused(Command[None]):
@@ -224,7 +224,7 @@ LEAST, MOST = 1e-3, 1e9
 
 
 class Reserve(Command[float]):
-    """A reservation of a turn, which is the time for a try, at a rate that many processes share.
+    """A reservation of a turn, the time when a try may begin, at a rate that many processes share.
 
     After a burst, at most `tries` tries begin in `per` seconds. `do(effect).through(Reserve(...))`
     issues the command before each try. The try then stands in line for the seconds that the handler

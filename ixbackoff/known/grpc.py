@@ -2,8 +2,7 @@
 
 Three permanent failures are recognized by their text: a message that is too large, a host that does
 not exist, and a certificate that does not verify. Anything but digits in `grpc-retry-pushback-ms`
-forbids another try (gRFC A6). `google.rpc.RetryInfo` is read where googleapis-common-protos is
-installed.
+forbids another try (gRFC A6). To read `google.rpc.RetryInfo`, googleapis-common-protos is needed.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def by_response(failure: Any, asked: Sequence[SentRequest]) -> Verdict:
 
 
 def refused_by_proxy(failure: Exception, asked: Sequence[SentRequest], said: str) -> Verdict:
-    """Judge by the status in the text `said`: a proxy that refuses has not sent the request."""
+    """Judge by the status in `said`, a proxy's text; the proxy has not passed the request on."""
     found = PROXY_STATUS.search(said)
     if found is None:
         return permanent(failure)
@@ -129,7 +129,7 @@ def unanswered(label: str, asked: Sequence[SentRequest]) -> Verdict:
 def redirected(label: str, asked: Sequence[SentRequest]) -> Verdict | None:
     """Judge by the requests before a redirect; return `None` if they allow another try.
 
-    An earlier request with the method of the last one was not carried out, but redirected.
+    An earlier request that has the method of the last request was redirected, not carried out.
     """
     earlier = [request for request in asked if request.method != asked[-1].method]
     verdict = unanswered(label, earlier) if earlier else Verdict(True)

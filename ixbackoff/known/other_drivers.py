@@ -1,9 +1,9 @@
 """Failures of drivers that report numbers or classes of their own: one table for all of them.
 
 - MySQL: a lost connection rolls back its transaction, unless it was lost in a COMMIT.
-- asyncpg commits each statement outside of `connection.transaction()` by itself. If the connection
-  is lost there, or in a COMMIT, it raises `ConnectionDoesNotExistError`, and the statement may have
-  been carried out. If the connection is lost inside a transaction, it raises `InterfaceError`.
+- asyncpg: a statement outside of `connection.transaction()` is committed at once. If the connection
+  is lost there, or in a COMMIT, `ConnectionDoesNotExistError` is raised, and the statement may have
+  been carried out. If the connection is lost inside a transaction, `InterfaceError` is raised.
 - redis-py itself retries commands after its `ConnectionError` and `TimeoutError`, even if they had
   been sent, but not if its pool is full. Wrong passwords, which are `ConnectionError`s there, are
   permanent here.
@@ -117,7 +117,7 @@ def by_reaching_redis(failure: Any) -> Verdict:
 
 
 def by_redis_nodes(failure: Any) -> Verdict:
-    text, last = str(failure), failure.__cause__ or failure.__context__  # of the last node
+    text, last = str(failure), failure.__cause__ or failure.__context__  # last: of the last node
     unreached = "Redis Cluster cannot be connected" in text
     if unreached and last is not None:
         return judge(last)

@@ -3,9 +3,10 @@
 "PostgreSQL Error Codes", appendix A of its documentation, has the meanings of SQLSTATEs. 08007 and
 40003 leave open whether the transaction was carried out.
 
-libpq gives no SQLSTATE for a failure of the connection, so it is judged by its text: a server that
-refused the connection will refuse it again, unless the server starts, stops or is full. Only
-English texts are known, so a refusal in another language is a permanent failure.
+libpq gives no SQLSTATE for a failure of the connection, so its text decides. A refusal by the
+server itself, such as of a wrong password, is permanent, unless the server starts, stops or is
+full. If no server was reached ("Connection refused"), the failure is transient. Only English texts
+are known, so a failure in another language is permanent.
 
 A lost connection rolls back its transaction. But if the answer to a COMMIT is lost, as the
 traceback shows, the transaction may have been carried out.

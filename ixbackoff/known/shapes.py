@@ -1,8 +1,8 @@
 """Failures of libraries without a module here, and `OSError`s, judged by a status or a cause.
 
 The number in `code` is not read: it can mean anything. A `__context__` counts as a cause only if it
-was caught inside of the same try. If an `except` block calls a function that fails, Python also
-sets it: to the failure that the block had caught before the try began.
+was caught inside of the same try. Python also sets `__context__` if an `except` block calls a
+function that fails, but to the failure that the block had caught before the try began.
 """
 
 from __future__ import annotations

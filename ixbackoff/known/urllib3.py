@@ -1,6 +1,6 @@
 """Failures of urllib3. The traceback has their requests, in locals of `request` and `urlopen`.
 
-`ResponseError`, after the retries of urllib3 itself, is judged by the status in its text.
+`ResponseError` is raised after urllib3's own retries, and judged by the status in its text.
 """
 
 from __future__ import annotations

@@ -226,8 +226,7 @@ class Jittered(Changed):
 # `Jittered.begin` makes a function for each run, which remembers the longest wait of that run. For
 # decorated functions and the clients of a fleet, `spread_out` is faster: it has no state, so all
 # runs share one function (`_meaning/retrying.py` lengthens waits that would be too short). Both
-# draw the same numbers: tests/functions/test_backoff.py compares them, in
-# `test_jitter_draws_what_the_program_draws`.
+# draw the same numbers, which `test_jitter_draws_what_the_program_draws` compares.
 def spread_out(table: list[float], spread: float, chance: Random | None) -> WaitFunction:
     import random  # only if needed: a decorated function may never be called
 

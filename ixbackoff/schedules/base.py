@@ -87,7 +87,7 @@ class Timing(Value, ABC):
         run = self.begin(None if self.deterministic else chance_of(seed))
         return [usable_or_infinite(run(k), k, self) for k in range(wait_count)]
 
-    if not TYPE_CHECKING:  # these would let type checkers accept any attribute
+    if not TYPE_CHECKING:  # with these, type checkers would accept an assignment to any attribute
 
         def __setattr__(self, name, value):
             if name in fields_of(self):

@@ -115,7 +115,7 @@ class Fibonacci(Series):
 
     def __init__(self, base: float = 1.0) -> None:
         if not 0 < finite(base) * 20_000 < inf:  # longest wait: 6765 times base
-            raise ValueError(f"Fibonacci({base!r}): give usable seconds above 0, the first wait.")
+            raise ValueError(f"Fibonacci({base!r}): give seconds above 0 and below 8e303.")
         self.base: Final = finite(base)
 
     def seconds(self, k: int) -> float:
