@@ -48,7 +48,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
     """Answer `stream` from `log` while entries last, then from outside; add new answers to `log`.
 
     When `stream` fails, remove the entry of the failed command and all later ones from `log`, so
-    that the next replay issues them again. `ons` is that of the `ProgramRun`.
+    that the next replay issues them again. `ons` is `ProgramRun.ons`; `chooses` compares by `is`.
     """
     position = 0
     now: Any = None
@@ -86,8 +86,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                 entry = log[position]
                 before, answer, failure = entry.command, entry.answer, entry.failure
                 if ons and failure is not None and (raised := recorded(failure)) is not None:
-                    # `chooses` compares by identity: only the predicates of this run are found
-                    attach(failure, raised._replace(ons=ons[::-1]))
+                    attach(failure, raised._replace(ons=ons[::-1]))  # `chooses` needs this run's
                 if not _same(before, command):
                     failure = Diverged(
                         f"Resumed at another command: the attempt issued {command!r} where it had "
