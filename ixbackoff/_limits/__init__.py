@@ -1,1 +1,1 @@
-"""Limits on a stream of commands from outside: deadlines, budgets, breakers, gates, nesting."""
+"""Limits around a stream of commands: deadlines, budgets, breakers, gates, nesting."""

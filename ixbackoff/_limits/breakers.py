@@ -63,11 +63,11 @@ class CircuitBreaker:
     - A try is a command at a rung, or an attempt with all of its commands. The commands of an
       attempt are not tries: half an attempt may succeed while the service is down. As steps, `Log`,
       `Now`, `Pick` and `Throw` need no service, so the breaker never refuses them.
-    - A failure counts if `on` chooses it. Any other failure, such as a 404, and an answer that
-      `until` or `.expect` rejects, count as answers of the service: they do not open the breaker,
-      and a probe that ends with one closes it. `Misuse`, `Crowded`, a cancellation and the
-      `CircuitOpen` of another breaker do not count at all, nor does a failure in serving a caller
-      who has gone. A try that any other deadline interrupts in a command counts as a failure.
+    - A failure counts if `on` chooses it, or if a deadline of yours has interrupted a command. Any
+      other failure, such as a 404, and an answer that `until` or `.expect` rejects, count as
+      answers of the service: they do not open the breaker, and a probe that ends with one closes
+      it. `Misuse`, `Crowded`, a cancellation and the `CircuitOpen` of another breaker do not count
+      at all, nor do failures while serving a request whose caller no longer waits for the answer.
     - Successes between failures change nothing, except with a `rate`. So choose a number above the
       failures that a healthy service causes, for all programs that share the breaker.
     - A try that is refused during a probe waits until the probe's time is over: with no wait, it
@@ -269,7 +269,7 @@ class CircuitBreaker:
 
     def _forget(self) -> None:
         self._probing = False
-        # a new one: another thread may be reading the old one
+        # a new deque: another thread may be reading the old one
         self._times = deque(maxlen=self._failures)
         self._counted.clear()
 

@@ -38,8 +38,7 @@ class RetryBudget:
     >>> budget
     <RetryBudget: 0 of 2 tokens left, a retry costs 1>
 
-    The cancellation of a program returns no tokens and takes no more. A budget is equal only to
-    itself.
+    A cancelled program returns no tokens and takes no more. A budget is equal only to itself.
 
     Args:
         capacity: the tokens at the start, and the maximum.

@@ -202,8 +202,9 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     before, around = LEFT.get(), time_around()
     if around is not None and around.seconds < left:
         left, foreign = around.seconds, around.foreign
-    # Each branch of `Together` counts its time from its own start. With the deadline of the whole,
-    # a branch could expire just before the whole, whose expiry would cancel the branch's cleanup.
+    # Each branch of `Together` counts its seconds from its own start. If it had the deadline of
+    # `Together`, it could expire just before `Together` does, and that second expiry would cancel
+    # the cleanup of the branch.
     counts = real and command.__class__ is not Together
     current = Left(left, now + left if counts else None, clock)
     current.foreign = foreign
@@ -250,7 +251,7 @@ def clean_up(limits: Sequence[Limit], error: BaseException) -> None:
 
 
 def wait_in_time(wait: Any, limit: Limit) -> Stream:
-    """Issue `wait` if it ends in time; else raise its failure, or `DeadlineExceeded` if `None`."""
+    """Issue `wait` if it ends in time; else raise its failure, if any, or `DeadlineExceeded`."""
     if limit.over:
         raise limit.expire()
     limit.ending = False  # a program that waits has ended its cleanup

@@ -48,7 +48,7 @@ def cancelled_since(failure: BaseException | None = None) -> Callable[[], int]:
     """
     try:
         asyncio = sys.modules["asyncio"]
-        loop = asyncio.get_running_loop()  # without a loop, on 3.11, `current_task()` fails slowly
+        loop = asyncio.get_running_loop()  # without a loop, raises faster than `current_task()`
         cancelling: Callable[[], int] = asyncio.current_task(loop).cancelling
     except (LookupError, AttributeError, RuntimeError):  # as in `running`, or no task is running
         return int
@@ -59,7 +59,7 @@ def cancelled_since(failure: BaseException | None = None) -> Callable[[], int]:
 
 
 def caught_by_a_caller(failure: BaseException) -> bool:
-    """Return whether the cancellation nearest to a failure was caught by a frame on the stack."""
+    """Return whether a frame on the stack has caught the last cancellation before `failure`."""
     stack: list[FrameType] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:

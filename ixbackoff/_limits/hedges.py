@@ -101,7 +101,7 @@ class Hedge:
     def hear(
         self, failure: BaseException | None, now: float, began: float, won: bool = False
     ) -> None:
-        """Take a request's failure; `None` if it answered, or still ran when the other ended."""
+        """Take a failure of a request or copy; `None` if it answered or the other ended first."""
         if isinstance(failure, SILENT) or not isinstance(failure, Exception | None):
             return
         transient = failure is not None and is_transient(failure)

@@ -151,7 +151,7 @@ def mark_around() -> Mark:
     while frame is not None:
         code = frame.f_code
         if code.co_name == "retried" and id(code) not in CARRIERS and code in CARRIERS.values():
-            CARRIERS[id(code)] = code  # unpickling the function has copied it
+            CARRIERS[id(code)] = code  # unpickling the function has copied its code
         if id(code) in CARRIERS:
             mark: Mark = frame.f_locals.get("mine", OVER)  # missing: the run has not begun
             if mark[0] is not None:
@@ -178,7 +178,7 @@ REJECTED = placed("REJECTED", StateList[bool]())
 def rejection(inner: object, mark: Mark, once: bool = False) -> Misuse:
     """Return the error for a nested `inner`, and leave its message in the mark of the outer run."""
     instead = ", and start the inner program at N0"
-    instead = ', or give the backoff of either nested="once"' if once else instead
+    instead = ', or pass nested="once" to the backoff of either' if once else instead
     message = (
         f"{inner} was called inside {mark[0]}, and their retries would multiply: let only the "
         f"outer one try again{instead}."

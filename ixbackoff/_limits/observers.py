@@ -42,7 +42,7 @@ Its items are `None`, if another interpreter may answer the call, and the combin
 """
 
 LOOK = placed("LOOK", StateList[Observer | None]([None]))
-"""The same for decorated functions that have no fast path; never empty."""
+"""What decorated functions without a fast path read instead of `SWAPPED`; always `[None]`."""
 
 clock = time.perf_counter
 
@@ -256,7 +256,7 @@ def with_events(stream: Stream, run: Run, observer: Observer) -> Stream:
         notifier.notify(Began(run))
         answer = yield from with_command_events(stream, run, notifier)
         notifier.end(run, None)
-        return answer  # noqa: TRY300  Ctrl-C may arrive before this line
+        return answer  # noqa: TRY300
     except BaseException as failure:
         try:  # twice: see the comment in `interrupt_safety`
             notifier.end(run, failure)
@@ -299,7 +299,7 @@ def issued(command: Command[Any], run: Run, notifier: Notifier) -> Stream:
 
 
 def events_of_parts() -> Callable[[Stream], Stream]:
-    """Return a transformer of concurrent effects: it adds events if their run is observed."""
+    """Return a function that adds events to a concurrent effect, if the run is observed."""
     watching = WATCHING.get()
     if watching is None:
         return lambda stream: stream

@@ -87,7 +87,8 @@ class Limiter(Gate):
         self._apart = self._each  # the seconds between two turns
         self._usual = -inf  # the time after a pause from which on turns are `_each` apart
         self._now = 0.0
-        self._told: RateLimit | None = None
+        self._told: RateLimit | None = None  # read from headers; `hear` obeys it
+        # for `_learn`: the outcomes since `_since`, their rate, the rate before the fall at `_fell`
         self._count, self._rate, self._peak, self._since, self._fell = 0, 0.0, 0.0, -inf, -inf
         self._lock = RLock()
 

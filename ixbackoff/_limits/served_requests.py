@@ -22,7 +22,7 @@ Inner: TypeAlias = Literal["nested", "once", "last"]
 
 
 class ServedRequest:
-    """A request until its answer is given to the server; code that runs later is not part of it."""
+    """A request, which ends when the web server gets its answer; later code is not part of it."""
 
     in_vain = False  # whether something was tried again in vain, or must not be tried again
     over = False

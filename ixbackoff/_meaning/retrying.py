@@ -134,7 +134,7 @@ def without_end(begin: Callable[[], WaitFunction]) -> Callable[[], WaitFunction]
 def check_endless(timing: Timing) -> None:
     """Check that the waits of an endless ladder do not stay at 0, if that is known before a run.
 
-    Simulations need no check: their service takes its time, or they notice that no time passes.
+    Simulations need no check: their tries take time, or they notice that no time passes.
     """
     last = 1.0
     with suppress(Exception):  # the run raises the exception when it needs the wait

@@ -70,7 +70,7 @@ class ProgramRun(Run):
     shortest = 0.0  # the seconds of the last wait, which is the floor of the next one
     sure = True  # whether `rung` is exact
     wait: Delay | None = None  # the current wait
-    # not_waited: the exception of a wait, or the failure for which a wait was refused
+    # not_waited: the exception of a wait, or the failure after which the run refused a wait
     not_waited: BaseException | None = None
     refused: Reason | None = None  # why the run refused its last wait, if it did
     # cancelled: tells whether the task was cancelled since the run began; `None` in a sync run
@@ -83,7 +83,7 @@ class ProgramRun(Run):
     retrying = False  # whether the run is in a retry step, which repeats the current effect
     longest: float | timedelta | None = None  # as in `Defaults`; `None`: that of the program
     mark: Mark | None = None  # the mark of the run in its context; it also holds `retries`
-    logger: Logger | None = None  # for waits that really take time
+    logger: Logger | None = None  # that of its last wait; `None` before it, and in virtual time
     # ons: the `on`s that may choose the next failure, innermost last; `None` without a journal
     ons: list[Predicate] | None = None
     # kept: the answers that the next try of the current retry step reuses, for a journal

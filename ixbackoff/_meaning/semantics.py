@@ -135,7 +135,7 @@ def unrolled(
     Args:
         program: the program, or an attempt.
         how: the schedule and the limits.
-        handlers: the handlers that answer in place; unused in observed runs and in time limits.
+        handlers: those that `driven` calls itself; unused in observed runs and in a time limit.
         run: the state of the run, if its caller needs it.
         observed: whether to call the current observers. A durable run has its journal between the
             stop and the observers, so it adds them itself.
@@ -387,7 +387,7 @@ def rejected(step: Step, _place: InAttempt, _value: Any) -> Asked:
 Meanings: TypeAlias = dict[type[Step], Any]
 """The meaning of each kind of step: a function of the step, the place, and value or failure.
 
-`None` passes over a step that does not descend.
+If it is `None`, the run passes over the step and stays on its rung.
 """
 
 WELL: Meanings = {
@@ -547,7 +547,7 @@ def resumed(step: ResumeStep, run: ProgramRun) -> Task:
 def limited(asked: Asked, seconds: float, place: Place) -> Task:
     """Perform a request within `seconds` on the clock of the interpreter.
 
-    The limit applies to each command of the request (see `deadlines.timely`). A request inside a
+    Each command gets only the time left when it is issued (`deadlines.timely`). A request inside a
     handler gets no more time than the handler has left. A request that exceeds its time fails with
     `DeadlineExceeded`, even if its attempt has caught the interruption.
     """

@@ -306,7 +306,7 @@ def checked_effect(effect: Any) -> Any:
 
 
 def fresh(task: Any, function: Any) -> Any:
-    """Return `task`; raise `Misuse` if it ran before, as a stored generator did in try 1."""
+    """Return `task`; raise `Misuse` if it is no generator, or if an earlier try has run it."""
     name = getattr(function, "__name__", function)
     kind: type = task.__class__
     if kind is not GeneratorType:
@@ -337,7 +337,7 @@ def known_program(following: object, operator: str, instead: str) -> tuple[Funct
 
 
 def annotated(function: Any) -> tuple[Position, Position]:
-    """Return the rungs where the program that `function` returns starts and ends, as annotated."""
+    """Return the start and end of the program that `function` returns, from its annotation."""
     try:
         hints: Any = getattr(function, "__annotations__", None)
     except NameError:  # from Python 3.14 on: a name that only a type checker knows

@@ -43,7 +43,7 @@ class Enter:
 
 
 class Perform:
-    """The request to perform an attempt, which its `__iter__` yields, even in a user's own loop."""
+    """The request to perform an attempt, which `yield from attempt` issues."""
 
     __slots__ = ("chain",)
 
@@ -69,7 +69,7 @@ def driven(
     Args:
         task: the topmost task.
         run: the run, which holds the current limits, and ends with the task.
-        handlers: the handlers that answer in place.
+        handlers: the handlers to call here, without yielding the command, while no limit applies.
         perform: makes the task of an attempt.
         callers: the suspended tasks below, each of which waits for the next.
     """

@@ -69,7 +69,7 @@ def alone(stream: Stream, handlers: Handlers, state: ProgramRun) -> Any:
         answer = answered(stream, handlers)
         if REJECTED:
             check_not_rejected(mine)
-        return answer  # noqa: TRY300  Ctrl-C may arrive before this line
+        return answer  # noqa: TRY300
     except Exception as failure:
         if REJECTED:
             check_not_rejected(mine, failure)
@@ -87,7 +87,7 @@ async def alone_async(stream: Stream, handlers: Handlers, state: ProgramRun) -> 
         answer = await answered_async(stream, handlers)
         if REJECTED:
             check_not_rejected(mine)
-        return answer  # noqa: TRY300  Ctrl-C may arrive before this line
+        return answer  # noqa: TRY300
     except Exception as failure:
         if REJECTED:
             check_not_rejected(mine, failure)
@@ -208,7 +208,7 @@ async def answered_async(stream: Stream, handlers: Handlers) -> Any:
                     with shielded():
                         answer = await handler(command)
                 else:
-                    stopping = False  # if the ladder waits, its cleanup is over
+                    stopping = False  # a program that waits has ended its cleanup
                     limit = time_limit()
                     awaited = handler(command)
                     answer = await (awaited if limit is None else with_timeout(limit, awaited))

@@ -73,7 +73,7 @@ class Rules:
     """The rules of concurrent effects: when each begins, and when those that still run must end.
 
     An `all_of` has all answers, or the first failure. A hedge has the first answer; after a failure
-    the hedge ends, or waits for its other request (`awaits_other`): only the ladder retries.
+    it begins no further request, but may wait for one that still runs (`awaits_other`).
     """
 
     def __init__(self, command: Together, make: Callable[..., Any] = branch) -> None:

@@ -44,7 +44,6 @@ __tracebackhide__ = True
 LONGEST_SLEEP = 1e9  # seconds, 31 years: a server's Retry-After may ask for more than `sleep` takes
 TICK = 0.05  # seconds between two checks of the stops, in a sleep that they cannot end
 
-
 SWITCHES = placed("SWITCHES", StateList["Switch"]())
 """The active switches of the process; empty outside of tests."""
 

@@ -51,7 +51,7 @@ def clock() -> Callable[[], float]:
 
 
 async def with_timeout(seconds: float, answer: Awaitable[A]) -> A:
-    """Await `answer`; after `seconds` cancel it, and raise `TimeoutError`."""
+    """Await `answer`; in asyncio or trio, cancel it after `seconds`, and raise `TimeoutError`."""
     asyncio, trio = running()
     if asyncio is not None:
         async with asyncio.timeout(seconds):

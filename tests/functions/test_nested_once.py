@@ -46,8 +46,8 @@ def test_both_are_named() -> None:
         book()
     assert str(caught.value) == (
         "price (backoff N3) was called inside book (backoff N2), and their retries would "
-        "multiply: let only the outer one try again, or give the backoff of either "
-        'nested="once".'
+        "multiply: let only the outer one try again, or pass "
+        'nested="once" to the backoff of either.'
     )
 
 
