@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._functions.backoff import Backoff, backoff
 from ._functions.default_interpreters import answered_by
-from ._functions.enabling import enabled
+from ._functions.process_switch import enabled
 from ._limits.breakers import CircuitBreaker
 from ._limits.budgets import RetryBudget
 from ._limits.deadlines import time_limit

@@ -7,10 +7,10 @@ from .._meaning.retrying import ONE_TRY
 from .._meaning.run_state import not_chosen, noted
 from .._running.logs import log_end
 from .._words.commands import Misuse, raisable
+from .._words.end_reasons import Reason
 from .._words.failure_classes import CircuitOpen, Crowded
 from .._words.judging import is_transient
 from .._words.notes import CANCELLED, Story, too_long
-from .._words.reasons import Reason
 from .called_function import Called
 from .observed_calls import Watched
 

@@ -6,8 +6,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
 from .._words.commands import Command
+from .._words.end_reasons import Reason
 from .._words.judging import Inner, inner
-from .._words.reasons import Reason
 from .._words.values import Value
 
 IDS = count(1)

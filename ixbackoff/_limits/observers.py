@@ -15,9 +15,9 @@ from types import BuiltinMethodType, MethodType
 from typing import Any, Final, Protocol, TypeAlias
 
 from .._words.commands import Command, Misuse, Stream
+from .._words.end_reasons import Reason
 from .._words.own_commands import CLOCK, Delay, Together
 from .._words.pickled_by_name import StateList, placed
-from .._words.reasons import Reason
 from .command_substitution import passed_on
 from .events import Answered, Began, Ended, Event, Issued, Run, WaitBegan
 from .interrupt_safety import assigned

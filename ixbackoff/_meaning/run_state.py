@@ -9,11 +9,11 @@ from .._limits.deadlines import Expired, Limit, time_around
 from .._limits.events import Run
 from .._limits.nesting import REJECTED, RUNNING, Mark, check_not_rejected, served
 from .._words.commands import Misuse
+from .._words.end_reasons import Reason
 from .._words.failure_classes import CircuitOpen, Crowded, NotBefore, Predicate, Stopped
 from .._words.judging import is_transient, judge, raised_name
 from .._words.notes import CANCELLED, NOTE, TRIES, Story, add_note, story_note, too_long
 from .._words.own_commands import Delay, delay
-from .._words.reasons import Reason
 from .._words.rungs import DEEPEST, ENDLESS, name_of
 from ..schedules.base import After, Chance, Timing, WaitFunction
 from .chains import Chain, Ladder, Position, Step, check_start

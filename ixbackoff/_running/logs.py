@@ -6,11 +6,11 @@ from contextlib import suppress
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from .._words.end_reasons import Reason
 from .._words.judging import Inner, inner
 from .._words.logger import default_logger
 from .._words.notes import NOTE, Story
 from .._words.own_commands import INFO, Delay
-from .._words.reasons import Reason
 from .._words.rungs import ENDLESS
 
 if TYPE_CHECKING:

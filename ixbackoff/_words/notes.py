@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from .reasons import Reason
+from .end_reasons import Reason
 from .values import Value
 
 NOTE = "ixbackoff:"

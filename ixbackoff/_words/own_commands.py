@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Never, Self, TypeAlias, final
 
 from .checks import between
 from .commands import Command, Misuse, Repeatable, Stream
+from .end_reasons import Reason
 from .printable_text import printable
-from .reasons import Reason
 
 if TYPE_CHECKING:
     from datetime import timedelta

@@ -21,11 +21,11 @@ from .._meaning.steps import DoStep, FirstStep, Guard, Guarded, Limited, RetrySt
 from .._meaning.trampoline import Enter, Task
 from .._running.traces import Performed
 from .._words.commands import Command
+from .._words.end_reasons import Reason
 from .._words.failure_classes import CircuitOpen, Crowded, Predicate
 from .._words.judging import is_transient
 from .._words.notes import Story, too_long
 from .._words.own_commands import WITHOUT_SERVICE, Reserve, Together, delay
-from .._words.reasons import Reason
 from ..schedules.base import After, Timing
 from .environment import Done, Environment
 

@@ -13,8 +13,8 @@ from .._limits.events import (
 )
 from .._limits.nesting import tries_so_far
 from .._limits.observers import Observer, observe, observed
+from .._words.end_reasons import Reason
 from .._words.notes import Story, story
-from .._words.reasons import Reason
 from .._words.wrong_arguments import explain_arguments
 from .json_lines import json_observer
 from .opentelemetry import opentelemetry_observer

@@ -3,7 +3,7 @@
 `ixbackoff.testing` does not import this package.
 """
 
-from .client_connection import Connection
+from .fault_connection import Connection
 from .faults import (
     Down,
     Dropped,

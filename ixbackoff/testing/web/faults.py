@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Protocol
 
-from .client_connection import Connection
+from .fault_connection import Connection
 from .served_documents import Answer
 
 

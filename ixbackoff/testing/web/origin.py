@@ -13,7 +13,7 @@ from selectors import EVENT_READ, PollSelector
 from threading import Event, Lock, Thread, current_thread
 from typing import Self
 
-from .client_connection import Connection
+from .fault_connection import Connection
 from .faults import Fault
 from .received import BodyTooLarge, ReceivedRequest, read_request
 from .served_documents import Answer, Document, carried_out
