@@ -19,8 +19,8 @@ def parser() -> Parser:
         prog="ixbackoff audit",
         description="Show the calls that more than one layer of retries tries again, and what the "
         "layers multiply to. The source is only read: nothing is imported or run.",
-        epilog="Exit status: 1 if a stack of layers is certain (with --at-most, if one above that "
-        "number is); 2 if a path or the table does not exist, there is no Python file, or the "
+        epilog="Exit status: 1 if a stack of layers is certain (with --at-most, only if it has "
+        "more tries); 2 if a path or the table does not exist, there is no Python file, or the "
         "table cannot be read. `# ixbackoff: one layer` on the line of a layer hides its stacks.",
     )
     made.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a folder or file")
@@ -38,7 +38,7 @@ def parser() -> Parser:
 
 
 def above(stack: Stack, limit: int | None) -> bool:
-    return limit is None or stack.tries * 2**stack.unknown > limit  # an unknown count is 2
+    return limit is None or stack.tries * 2**stack.unknown > limit  # unknown tries count as 2
 
 
 def main(words: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""`ixbackoff explain CODE`: the page of a mistake; the site shows the same file."""
+"""`ixbackoff explain CODE`: the page of a mistake, from `mistakes.md`, which the site shows too."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
         type=duration(0.001),
         metavar="SECONDS",
         help="the time limit of the whole run, in seconds or as 5m or 1h; it ends the current "
-        "command, but not a plain function",
+        "command, but cannot end a plain function",
     )
     programs = parser.add_argument_group("options for a program")
     programs.add_argument(

@@ -65,7 +65,7 @@ def started(words: tuple[str, ...], mask: set[signal.Signals]) -> int:
     """Start a command with the signal mask `mask`; reset the signals that Python ignores."""
     sys.stdout.flush()
     sys.stderr.flush()
-    defaults = numbers(("SIGPIPE", "SIGXFSZ"))  # Python ignores them
+    defaults = numbers(("SIGPIPE", "SIGXFSZ"))
     try:
         return os.posix_spawnp(words[0], words, os.environ, setsigmask=mask, setsigdef=defaults)
     except FileNotFoundError:
@@ -114,8 +114,8 @@ def polled(child: int) -> int | None:
 def next_signal(watched: set[signal.Signals]) -> tuple[int, bool] | None:
     """Return the next signal, and whether the terminal sent it to the child as well.
 
-    On Linux, return `None` after a second without a signal: another thread of this process, which
-    does not block SIGCHLD, may have taken that signal. macOS has no wait with a time limit.
+    On Linux, return `None` after a second without a signal, because another thread, which does not
+    block SIGCHLD, may have taken that signal. macOS has no wait with a time limit.
     """
     if sys.platform == "darwin":
         number = signal.sigwait(watched)

@@ -159,7 +159,7 @@ def execute(command: Shell) -> None:
 
 
 def status_of(end: ChildEnd) -> int:
-    """Return the exit status of the last try, or end as the child did, if a signal asked for it."""
+    """Return the exit status; if we were asked to end, end by the signal that ended the child."""
     if end.asked_by is not None and end.ended_by is not None:
         return end_by(end.ended_by)
     return end.status

@@ -15,7 +15,7 @@ class Subcommand(NamedTuple):
 
 SUBCOMMANDS = {
     "check": Subcommand("_door.check_command", "run a type checker, and explain its errors"),
-    "audit": Subcommand("_door.audit_command", "multiply the layers of retries in a code base"),
+    "audit": Subcommand("_door.audit_command", "find layers of retries in a code base"),
     "explain": Subcommand("_door.mistake_pages", "explain a mistake by its code"),
     "plan": Subcommand("_door.plan_command", "show the tries, waits and limits of a program"),
     "run": Subcommand("_door.run_command", "run a program, or a shell command on a ladder", "live"),
@@ -27,5 +27,5 @@ SUBCOMMANDS = {
         "squirrel.squirrel_command", "copy web resources to a store", "squirrel"
     ),
     "plot": Subcommand("plotting.plot_command", "draw the waits of schedules", "plot"),
-    "completion": Subcommand("_door.completion", "complete in bash or zsh", "completion"),
+    "completion": Subcommand("_door.completion", "complete commands in bash or zsh", "completion"),
 }

@@ -103,7 +103,7 @@ SAID = [
     (
         "@plan\ndef page(url: str) -> int: ...",
         'Argument 1 to "plan" has incompatible type "Callable[[str], int]"; expected "Ladder"',
-        "plan(...) does not take Callable[[str], int] as program.",
+        "plan(...) does not take Callable[[str], int] as program=.",
     ),
     (
         "Model(W, W().i)",

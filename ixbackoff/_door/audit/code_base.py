@@ -18,7 +18,7 @@ class Imported(NamedTuple):
     name: str = ""  # empty for the module itself
 
 
-BINDING = (ast.stmt, ast.withitem, ast.Call, ast.NamedExpr, ast.Lambda)  # a call: `a.mount(b, c)`
+BINDING = (ast.stmt, ast.withitem, ast.Call, ast.NamedExpr, ast.Lambda)  # calls: `a.mount(b, c)`
 Binding: TypeAlias = "Scope | Imported | ast.AnnAssign | ast.expr"
 
 
@@ -217,6 +217,6 @@ class CodeBase:
                 gc.enable()
 
     def find(self, name: str) -> Module | None:
-        """Return the module `name`; if `b` is no library, `b.c` may mean the only `a.b.c`."""
+        """Return the module `name`; unless `b` is a library, `b.c` also finds the only `a.b.c`."""
         library = name.partition(".")[0] in self.libraries
         return self.modules.get(name) or (None if library else self.ends.get(name))

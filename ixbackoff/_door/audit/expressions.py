@@ -124,7 +124,7 @@ class Reader:
         self.code = code
         self.deciding: set[str] = set()  # the names that conditions of `if` compare or test
         self.reaching: set[str] | None = None
-        """Functions and classes that lead to a layer of retries; `None`: arguments are ignored."""
+        """Functions and classes that lead to a layer; while it is `None`, arguments are ignored."""
         self.done: dict[object, Values] = {}
         self.envs: dict[object, Env] = {}
         self.busy: dict[object, int] = {}

@@ -44,7 +44,7 @@ def text(
     )
     if walk.too_large:
         yield f"functions followed in part, as too many calls are below them: {walk.too_large}."
-    entries: dict[object, list[Stack]] = {}  # stacks that differ only in the last call share one
+    entries: dict[object, list[Stack]] = {}  # one for all stacks that differ only in the last call
     for stack in stacks:
         entries.setdefault((stack.places[:-1], stack.layers[-1].label), []).append(stack)
     for stack, *more in [*entries.values()][:top]:

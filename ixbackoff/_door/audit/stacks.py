@@ -60,7 +60,7 @@ class Follower:
         self.active: list[Closure] = []
         self.layers: dict[tuple[Path, int], Layer] = {}
         self.known: dict[tuple[Path, int], bool] = {}
-        """Calls of clients that the code base itself constructs; true if the count is known."""
+        """Calls of clients that the code base constructs; true if their tries are known."""
         self.inner: dict[ast.AST, list[Step]] = {}
         self.left = self.too_large = 0
 
@@ -197,7 +197,7 @@ class Follower:
         return self.inner[node]
 
     def below(self, nodes: Iterable[ast.AST], at: Context) -> tuple[Stack, ...]:
-        """Return the stacks below nodes: the best of those with equal places and exceptions."""
+        """Return stacks below nodes; if places and exceptions are equal, only the first by `rank`."""
         found: dict[object, Stack] = {}
         for node in nodes:
             steps = [node] if isinstance(node, Step) else self.steps(node)

@@ -58,7 +58,7 @@ def changed(parsed: Parsed) -> Explanation | None:
     if parsed.kind == "set" and parsed.owner in READ_ONLY:
         return Explanation(
             "sealed",
-            f"{parsed.argument} of a {parsed.owner} cannot be set: its attributes are immutable.",
+            f".{parsed.argument} of a {parsed.owner} cannot be set: its attributes are immutable.",
             "Make a new one.",
         )
     final = ("handled_by", "awaited_by", "handled_as_in")

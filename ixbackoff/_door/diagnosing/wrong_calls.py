@@ -55,7 +55,7 @@ def wrong_argument(error: Error, source: Source) -> Explanation | None:
                 said, fix = "does not take these arguments", f"write {example(function)}"
                 if one.kind == "argument":
                     which = one.argument or argument_at(error, node, function)
-                    said = f"does not take {described(one.got)}{which and f' as {which}'}"
+                    said = f"does not take {described(one.got)}{which and f' as {which}='}"
                     entry = documented(function, which)
                     fix = f"give {which}: {entry}" if entry else fix
                 number = re.match(r"(?:float|int)\b", one.wanted)

@@ -88,7 +88,7 @@ def uncertain(parsed: Parsed) -> Explanation | None:
 def no_wait_left(
     method: str, span: Span | None, by_steps: bool | None = None, in_a_loop: bool = False
 ) -> Explanation:
-    """Explain a wait at N0, on a ladder with these rungs, if they are known.
+    """Explain a wait at N0; `span` is the start and the end of the program, if known.
 
     `by_steps` says that steps, and no retry, led down to N0; it is `None` if that is not known.
     """

@@ -223,7 +223,7 @@ class Source:
     ) -> tuple[Span, ast.Attribute] | None:
         """Return the rungs before the only matching step on a line, and the step.
 
-        A step matches if it is one of `names`, and at N0 if `at_n0`, else above N0.
+        A step matches if its name is in `names`, and if it is at N0 (`at_n0`) or above (otherwise).
         """
         found = [
             (span, node.func)
@@ -270,7 +270,7 @@ class Source:
 
 
 def from_ixbackoff(module: str | None) -> bool:
-    """Return whether a module belongs to ixbackoff, as `ixbackoff_other` does not."""
+    """Return whether a module belongs to ixbackoff; `ixbackoff_other` does not."""
     return (module or "").partition(".")[0] == "ixbackoff"
 
 
