@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-KEPT, SHARE = 500_000, 16  # `each` drops trees after KEPT bytes, or 1/SHARE of the source if more
+KEPT, SHARE = 500_000, 16  # `each` drops trees after KEPT bytes, but at least 1/SHARE of the source
 
 
 class Imported(NamedTuple):

@@ -17,7 +17,7 @@ MOST, DEEPEST, LONGEST = 6, 40, 50  # at most: values of an expression; nested e
 MOST_READ = 2_000  # expressions that one evaluation may visit
 COPIES = ("with_options", "replace", "copy", "options")  # methods that return a changed copy
 SAME = ("int", "float", "max", "min", "uniform", "tuple", "list", "partial")  # return an argument
-DEFAULTS = ("Field", "field", "getenv", "get")  # return `default`, the 2nd or the 1st argument
+DEFAULTS = ("Field", "field", "getenv", "get")  # return `default`, else the 2nd or 1st argument
 IMPORTS = ("importlib.import_module", "builtins.__import__")
 
 

@@ -197,7 +197,7 @@ class Follower:
         return self.inner[node]
 
     def below(self, nodes: Iterable[ast.AST], at: Context) -> tuple[Stack, ...]:
-        """Return stacks below nodes; if places and exceptions are equal, only the first by `rank`."""
+        """Return stacks below nodes; for equal places and exceptions, only the first by `rank`."""
         found: dict[object, Stack] = {}
         for node in nodes:
             steps = [node] if isinstance(node, Step) else self.steps(node)

@@ -133,7 +133,7 @@ def is_repeated(before: Finding, finding: Finding) -> bool:
 
 
 def types_in(error: Error) -> Iterator[tuple[str, int, str, str]]:
-    """Yield an error's place and types: they are equal if mypy reports one lambda twice."""
+    """Yield an error's place and types; mypy's two reports of one lambda have the same."""
     for one in parse(error.message):
         yield error.file, error.line, answer(one.got), answer(one.wanted)
 
