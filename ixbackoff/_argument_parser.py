@@ -63,7 +63,7 @@ class Parser(ArgumentParser):
 
 
 class HelpRequested(Exception):
-    """A request for help, raised to `parser_of`, with the parser as its argument."""
+    """An exception that `print_help` raises to hand its parser, the argument, to `parser_of`."""
 
 
 def parser_of(main: Callable[[list[str]], int], words: Sequence[str] = ()) -> Parser:
