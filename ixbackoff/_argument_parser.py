@@ -63,7 +63,7 @@ class Parser(ArgumentParser):
 
 
 class HelpRequested(Exception):
-    """An exception that `print_help` raises to hand its parser, the argument, to `parser_of`."""
+    """An exception that `print_help` raises; its argument is the parser for `parser_of`."""
 
 
 def parser_of(main: Callable[[list[str]], int], words: Sequence[str] = ()) -> Parser:

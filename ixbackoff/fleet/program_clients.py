@@ -447,7 +447,7 @@ class Join:
 
 
 def part_of_branch(command: Together, index: int, within: float | None) -> Any:
-    """Return a maker of the branch's stream in a hedge; otherwise the effect and its seconds."""
+    """For a hedge, return a maker of the branch's stream; otherwise the effect and its seconds."""
     copied = command.copied
     return branch(command, index, within).__iter__ if copied else (command.effects[index], within)
 

@@ -29,7 +29,7 @@ class Candidate(NamedTuple):
 
     kind: str
     workers: int
-    loss: float  # in nats: minus the log-likelihood of all ends (times), plus a price for phases
+    loss: float  # nats: minus the log-likelihood of the tries' ends, plus a price for each phase
     works: list[float]  # seconds; the effect of the phases is removed
     phases: list[tuple[float, float, float]]  # begin, end, and the factor of all work meanwhile
     leak: float  # work among many tries, divided by work among few: 1 if the queue explains delays
