@@ -63,7 +63,7 @@ class Parser(ArgumentParser):
 
 
 class HelpRequested(Exception):
-    """A request for help, raised to `parser_of`, with the parser as its argument."""
+    """An exception that `print_help` raises; its argument is the parser for `parser_of`."""
 
 
 def parser_of(main: Callable[[list[str]], int], words: Sequence[str] = ()) -> Parser:

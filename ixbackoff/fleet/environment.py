@@ -37,7 +37,7 @@ class Environment:
         self.tally = Tally()
         self.from_start = from_start
         self.trace = trace
-        self.immediate = handlers if trace is None else {}  # whose commands need no record
+        self.immediate = handlers if trace is None else {}  # the kinds that need no record
         self.thread = get_ident()
 
     def find(self, kind: type) -> Serving | None:

@@ -164,5 +164,5 @@ class Events:
         """Return the events before `until`; move the others to the heap."""
         before = [event for event in due if event[0] < until]
         for order, event in enumerate(due[len(before) :], len(before) - len(due)):
-            heappush(self._near, (event[0], order, *event[1:]))  # below 0: first among equal times
+            heappush(self._near, (event[0], order, *event[1:]))  # order < 0: first of equal times
         return before

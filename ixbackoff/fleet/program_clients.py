@@ -42,7 +42,7 @@ ASKING: Any = object()
 ROOM = 50
 """The number of attempts that one task may run in place: see `IN_PLACE` in trampoline."""
 NOT_YET, NO_CALLERS = InAttempt([]), list[Task]()
-"""The state that clients share until they need one of their own."""
+"""The initial `_inside` and `_callers`, which clients share and never change."""
 
 
 class TaskPerformer(ABC):
@@ -82,7 +82,7 @@ class TaskPerformer(ABC):
         self.done(self, value, failure)
 
     def entered(self, attempt: Chain) -> Task | None:
-        """Return the task of an inner attempt; `None` if it failed or is one request, now sent."""
+        """Return the task of an inner attempt; `None` if it failed or is one request (now sent)."""
         environment, inside = self._environment, self._inside
         if not inside.limits and (found := limited_command(attempt)) is not None:
             command, seconds = found
@@ -327,7 +327,7 @@ class TaskPerformer(ABC):
             self._ask(command, serving, left)
 
     def _ask(self, command: Command[Any], serving: Serving, seconds: float | None) -> None:
-        """Send a request; `seconds` are left by the limits around it, or are a limit of its own."""
+        """Send a request, which expires after `seconds` unless that is `None`."""
         environment = self._environment
         events = environment.events
         request = self._waits_for = Request()
@@ -447,7 +447,7 @@ class Join:
 
 
 def part_of_branch(command: Together, index: int, within: float | None) -> Any:
-    """Return a maker of the branch's stream in a hedge; otherwise the effect and its seconds."""
+    """For a hedge, return a maker of the branch's stream; otherwise the effect and its seconds."""
     copied = command.copied
     return branch(command, index, within).__iter__ if copied else (command.effects[index], within)
 

@@ -21,7 +21,7 @@ A = TypeVar("A")
 R = TypeVar("R")
 
 SEEDS = 40  # by default: with fewer, a share such as "recovers in 90 %" says little
-ROUND = 1.0  # seconds without a result after which the workers are checked
+ROUND = 1.0  # seconds between two checks of the workers
 
 
 def each_seed(
@@ -137,7 +137,7 @@ def call_in_workers(
 
 
 def completed(futures: Iterable[Future[A]], own: Executor | None) -> Iterator[Future[A]]:
-    """Yield futures as they complete; while none completes, check the workers of `own`."""
+    """Yield futures as they complete; check the workers of `own` about once a second."""
     from concurrent.futures import as_completed
 
     left = {*futures}

@@ -228,8 +228,8 @@ def refuse_shared(giver: str, *states: RetryBudget | Guard | None) -> None:
         if state is not None:
             raise Misuse(
                 f"{giver} gives {state!r}, which all seeds would share, so that the result of a "
-                "seed would depend on the others: make a new one for each client, or for each "
-                "seed in a function for each_seed."
+                "seed would depend on the others: make a new one for each client; or pass "
+                "each_seed(...) a function that makes one for its seed."
             )
 
 

@@ -198,7 +198,7 @@ class Simulator:
         return StreamClient(self.environment, number, make, self.end)
 
     def retrying(self, given: object) -> tuple[Ladder, Defaults, Retrying | None]:
-        """Return the program, its limits, and for a single retry its clients' shared state."""
+        """Return the program and its limits; for a single retry also its clients' shared state."""
         program = checked_program(given)
         how = program._defaults.replace(None, self.within)
         within, timing = checked_seconds("within", how.within), self.timing or how.schedule

@@ -50,7 +50,7 @@ class RetryClient(TaskPerformer):
         self._guards = guards
         # The guards that the try passed: a gate with the time, a breaker with its probe (0: none).
         self._passed: tuple[tuple[Any, float], ...] = ()
-        self._line: tuple[float, float, float] | None = None  # turn, arrival, time of asking
+        self._line: tuple[float, float, float] | None = None  # times: turn, arrival, last question
 
     def begin(self) -> None:
         shared = self._shared

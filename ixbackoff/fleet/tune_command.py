@@ -22,7 +22,7 @@ from .services.queue import BoundedQueue
 from .simulation import simulate
 
 FACTOR = 2.0
-GROWN = 4  # times M + T: enough for waits to grow to M, even doubled by R, if 20 waits suffice
+GROWN = 4  # times M + T: by then all waits are M, even if R doubles each (if 20 waits suffice)
 WATCHED = 10  # times M + T
 ROUNDED = 1 + 1e-9
 
@@ -51,7 +51,7 @@ def tuned(p99: float, clients: int, rate: float, outage: float) -> Tuned:
     """
     maximum = max(clients / rate, p99)
     growing = max(ceil(log(maximum / p99, FACTOR)), 0)
-    grown = p99 * (FACTOR**growing - 1) / (FACTOR - 1)  # the least sum of the waits below M
+    grown = p99 * (FACTOR**growing - 1) / (FACTOR - 1)  # with R = 1: the sum of the waits below M
     if grown >= outage:
         rungs = ceil(log(outage * (FACTOR - 1) / p99 + 1, FACTOR))
     else:

@@ -146,7 +146,7 @@ def end(current: Current, failure: BaseException | None) -> None:
     """End the span of a command, and make the span around it current again."""
     from opentelemetry import context
 
-    if context.get_current() is current.context:  # the collector may close a run in another context
+    if context.get_current() is current.context:  # the GC may close a run in another context
         context.detach(current.token)
     if failure is not None:
         failed(current.span, failure)

@@ -13,7 +13,7 @@ BRIGHT = ("#4d9fdc", "#f07f2a", "#1fb588", "#d98bb8", "#d0a92e", "#9bd6f7", "#e6
 """Colors that nearly all can distinguish (after Okabe and Ito), on light and on dark pages."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "x")
-MARKS = 12  # a line with more points has a marker at every nth of them: in all, at least this many
+MARKS = 12  # a line with more points has at least this many markers, at equal distances
 SHADES = "".join(
     f'   [style*="{part}: {color}"] {{ {part}: {bright} !important }}\n'
     for color, bright in zip(COLORS, BRIGHT, strict=True)
@@ -44,7 +44,7 @@ def line_style(number: int, points: int = 0, colors: Sequence[str] = COLORS) -> 
 
 
 def plain(axis: Any) -> None:
-    """Write the numbers of an axis in full, 0.1, 10 and 10,000, and set its ticks.
+    """Write the numbers of an axis in full, such as 0.1 and 10,000, and set its ticks.
 
     If few powers of ten are in view, there are ticks such as 20 and 50 between them. The linear
     part of a symlog axis has ticks at 0, 2 and 5; without 2 if the axis goes to 10,000 or more.

@@ -14,8 +14,8 @@ from .queue_inversion import KINDS, crowded
 from .recorded_tries import Try
 
 IDLE = 0.025  # less than this share of the usual work counts as none: clocks are not exact
-OUTLIERS, NOTHING = 0.01, 1e-4  # the share of outliers, works of any length, and their density
-FEWEST, FACTOR = 30, log(1.25)  # least tries of a phase, least change of its mean log work
+OUTLIERS, NOTHING = 0.01, 1e-4  # the share of outliers (works of any length); their density
+FEWEST, FACTOR = 30, log(1.25)  # of a phase: the fewest tries, the least change of mean log work
 # From MOST workers on, or above MANY tries, PATIENCE + 1 worse fits in a row end the search.
 MOST, MANY, PATIENCE = 24, 50_000, 4
 NEAR = 10.0  # nats: a fit is kept if its loss exceeds the least loss by no more than this
@@ -29,10 +29,10 @@ class Candidate(NamedTuple):
 
     kind: str
     workers: int
-    loss: float  # minus the log-likelihood of all ends, plus a price for phases, in nats
+    loss: float  # nats: minus the log-likelihood of the tries' ends, plus a price for each phase
     works: list[float]  # seconds; the effect of the phases is removed
     phases: list[tuple[float, float, float]]  # begin, end, and the factor of all work meanwhile
-    leak: float  # work among many tries, divided by work among few: 1 if the queue explains all
+    leak: float  # work among many tries, divided by work among few: 1 if the queue explains delays
     busy: int  # the tries that found all workers at work
 
 
@@ -129,7 +129,7 @@ def candidate(
     normal = NormalDist(median(core), 1.15 * pstdev(core) or 0.01)
     loss = 2 * len(pieces) * log(len(rows)) - idle * log(NOTHING)
     for (_, work, rate), x in zip(rows, centred, strict=True):
-        density = normal.pdf(x) * rate * usual / work  # of the end, as d(work)/d(end) is `rate`
+        density = normal.pdf(x) * rate * usual / work  # of the end: `rate` is d(work)/d(end)
         loss -= log((1 - OUTLIERS) * density + NOTHING)
     base = max(pieces, key=lambda piece: piece[1] - piece[0])[2]
     phases = [

@@ -16,7 +16,7 @@ from .recorded_tries import Try
 
 FEW, BUSY = 500, 50  # the fewest tries, and the fewest that found all workers at work
 PARTS = 100  # arrivals are counted in this number of equal parts of the trace's time
-OFF = {"goodput/s": 0.15, "p50, s": 0.3, "p99, s": 0.3}  # tolerated distance to the band's middle
+OFF = {"goodput/s": 0.15, "p50, s": 0.3, "p99, s": 0.3}  # a band's middle may be this share off
 FOLLOWS = 0.7  # a correlation of phases and load above this, of either sign, is a doubt
 
 
@@ -27,7 +27,7 @@ def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
     follows = abs(following(best.phases, arrivals)) > FOLLOWS
     said = {
         "Some tries lack their run or the try before them: sampled spans cannot be fitted; record "
-        "all spans of a shorter time.": alone > 0.01 * tries,
+        "every span, if need be for a shorter time.": alone > 0.01 * tries,
         f"Too little: {tries} tries, of which {best.busy} came when all workers were at work; at "
         f"least {FEW} and {BUSY} are needed.": tries < FEW or best.busy < BUSY,
         f"{100 * model.blur:.0f} tries per 100 refusals contradict the limit: some "

@@ -11,7 +11,7 @@ from ...testing.scripts import DelayedAnswer, Unscripted
 from ..event_queue import Events
 from .service import Forwarding, Request, Sender, Service, Serving
 
-ANYTHING: tuple[object, ...] = (Any, object, NoneType)  # types that `None` has, too
+ANYTHING: tuple[object, ...] = (Any, object, NoneType)  # types of answers that allow `None`
 
 
 class Answering(Service):

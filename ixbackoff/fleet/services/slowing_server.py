@@ -46,9 +46,9 @@ class SlowingServer(Service):
         tick: the seconds that a request sleeps before it compares its age with the delay again.
         backlog: the length of the accept queue that the server asks for, with listen(2).
         knocks: the seconds between two SYNs of a dial; a kernel repeats its first SYN after 1 s.
-        lingering: the seconds for which a dial continues after its request was sent, even if the
-            request is abandoned; 30 in Go. With 0 a dial ends with its request, as in a client
-            that closes its socket.
+        lingering: the seconds, counted from the beginning of its request, for which a dial
+            continues even if the request is abandoned; 30 in Go. With 0 a dial ends with its
+            request, as in a client that closes its socket.
         int64: whether a delay is a signed number of nanoseconds in 64 bits, as in Go: a delay
             longer than 292 years overflows and is negative, so that any request ends at its next
             tick.
@@ -292,7 +292,7 @@ class Sleepers(Generic[T]):
         return sleeper.anchor + which * self._tick
 
     def _age(self, sleeper: Sleeper[T], which: int) -> float:
-        """Return the age at the tick `which`; as a product, 2 ticks of 50 ms are exactly 100 ms."""
+        """Return the age at the tick `which`; a sum of ticks would accumulate rounding errors."""
         return (sleeper.anchor - sleeper.arrived) + which * self._tick
 
     def _moved(self, places: int) -> None:
