@@ -55,7 +55,7 @@ class Worlds:
         return world
 
     def check(self) -> None:
-        """Check that every scripted answer was used, and that every command had one.
+        """Check that every scripted answer was used, and that every command had an answer.
 
         Raises:
             AssertionError: an answer was not used. The message lists the performed commands.
