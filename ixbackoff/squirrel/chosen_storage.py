@@ -76,7 +76,7 @@ def storage_of(args: Namespace) -> Storage:
 
 
 def with_open_store(storage: Storage, endpoint: str | None) -> Storage:
-    """Return `storage`, with its store open for all threads if it is in S3 or in memory."""
+    """Return `storage`; if its store is in S3 or in memory, open the store for all threads."""
     scheme, _, rest = storage.store.partition("://")
     if scheme == "s3":
         bucket = rest.partition("/")[0]

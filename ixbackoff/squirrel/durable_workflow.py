@@ -122,7 +122,7 @@ class Runs:
         sweep(self.home, self.engine.store.can_continue)
 
     def perform(self, command: Command[Any], handler: Handler) -> Any:
-        """Perform a command; before an upload, check that the file is the fetched one."""
+        """Perform a command; before an upload, check that its file is as it was fetched."""
         if isinstance(command, Upload):
             check_sealed(command.path)
         abort = ABORT.get() or Abort()
@@ -138,7 +138,7 @@ class Runs:
         return answer
 
     def abort(self) -> None:
-        """Abort the current commands of a closed engine, which does not record their answers."""
+        """Abort the current commands; the engine is closed, so it does not record their answers."""
         for abort in [*self._aborts]:
             with suppress(OSError):
                 abort.request()

@@ -23,12 +23,10 @@ from ..live.safe_removal import own_folder
 from ..live.web_requests import OpenResponse, complete
 from .commands import Brought, Fetch, Resource
 
-FOLDER = ".squirrel-parts"
-"""The folder for unfinished downloads, which the next command resumes."""
+FOLDER = ".squirrel-parts"  # for unfinished downloads, which the next command resumes
 OLD = 7 * 86_400.0  # seconds after which an unused file is removed
 TRIES = 5
-PRIVATE = "~"
-"""A mark in the names of files that only one process uses; later processes remove the files."""
+PRIVATE = "~"  # marks the names of files that only one process uses; later ones remove the files
 UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 OURS = re.compile(rf"\.{UUID}({PRIVATE}[0-9a-f]{{32}})?\.part(\.json|\.seal)?")
 """The pattern of the names of files in this folder; no other file is removed."""
@@ -39,7 +37,7 @@ class FetchedFile:
     """A file that is open and locked."""
 
     part: PartFile
-    resumable: bool  # whether another process may resume it
+    resumable: bool  # whether another process may resume its download
     fetched: Fetched | None = None  # the ETag and the size, once the file is complete
 
 
@@ -106,13 +104,13 @@ class FetchedFiles:
         return Exchange("GET", resource.url, limits, Deadline(limits))
 
     def is_complete(self, path: str) -> bool:
-        """Return whether `path` is the complete file of a resource, which never changes."""
+        """Return whether `path` is the file of a resource, and complete: then it never changes."""
         with self._lock:
             paths = [file.part.part for file in self._files.values() if file.fetched is not None]
         return path in paths
 
     def release(self, resource: Resource, folder: str, kept: bool) -> None:
-        """Close the file of a resource whose program is over; remove it if `kept` or private."""
+        """Close a resource's file. Remove it if private, or if no later run needs it (`kept`)."""
         self.abandon(resource)
         with self._lock:
             file = self._files.pop((folder, resource.name), None)

@@ -31,7 +31,7 @@ class FileGone(Exception):
 
 def seal(path: str) -> None:
     """Record the state of a fetched file, before the journal records the fetch."""
-    unlink(path + SEAL)  # an old seal, or a planted link: `CREATE` fails if the name is taken
+    unlink(path + SEAL)  # `CREATE` would fail because of an old seal, or of a link planted there
     with open(os.open(path + SEAL, CREATE, 0o600), "w") as file:
         file.write(state_of(path))
 
@@ -39,7 +39,7 @@ def seal(path: str) -> None:
 def check_sealed(path: str) -> None:
     """Raise FileGone if a fetched file is missing or was changed."""
     try:
-        with opened(path + SEAL, READ) as file:  # open for writing, too, so a pipe does not block
+        with opened(path + SEAL, READ) as file:  # `READ` also opens for writing: a pipe can't block
             ours = is_sole(os.fstat(file.fileno()))
             same = ours and file.read(LONGEST).decode() == state_of(path)
     except (OSError, ValueError):
@@ -60,8 +60,8 @@ def state_of(path: str) -> str:
 def sweep(home: Path, is_needed: Callable[[str], bool]) -> None:
     """Remove the folders of all runs except the needed ones, and `home` if it is empty then.
 
-    A run begins before its folder is made, and `is_needed` is called after the folders are listed,
-    so it is asked only about runs that have begun.
+    A run begins before its folder is made, and `is_needed` is called after the folders are listed.
+    So `is_needed` is called only with runs that have begun.
     """
     with suppress(FileNotFoundError), own_folder(home) as opened:
         for run in opened.names(RUN):

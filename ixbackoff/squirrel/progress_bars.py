@@ -29,8 +29,8 @@ WIDE = BAR + NUMBERS + 20  # the columns of a terminal with room for a name besi
 class Screen(Progress):
     """The terminal of standard error; callers use it in one thread at a time.
 
-    The line for all downloads is the text of `overall`; with `stays` it outlasts the last bar. The
-    columns fit the terminal.
+    The line for all downloads is the text of `overall`. If `stays`, the line outlasts the last bar.
+    The columns fit the terminal.
     """
 
     def __init__(self, overall: Callable[[], str], stays: bool) -> None:

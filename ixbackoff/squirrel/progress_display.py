@@ -56,7 +56,7 @@ class Display:
         return "" if self._overall is None else self._overall(self._arrived)
 
     def wait(self, what: object, delay: Delay | WaitBegan, rest: float | None = None) -> None:
-        """Show a wait; `rest` are its remaining seconds, if another process began it."""
+        """Show a wait; `rest` are the remaining seconds of a wait that another process began."""
         self.over(what)
         failed = described(delay.failure).rstrip(".").split(f"{what}: ", 1)[-1]
         left = "1 wait" if delay.rung == 1 else f"{delay.rung} waits"

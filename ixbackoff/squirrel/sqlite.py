@@ -61,7 +61,7 @@ class SQLite:
         This changes the file for good, so callers first check that it has no table or is an index.
         """
         assert self._connection is not None
-        with suppress(sqlite3.OperationalError):  # locked: the next transaction tries again
+        with suppress(sqlite3.OperationalError):  # if locked, the next transaction tries again
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._ahead = True
 

@@ -1,4 +1,4 @@
-"""Concurrent effects in virtual time: branches take turns, and each sets the clock to its time."""
+"""Concurrent effects in virtual time: the branch whose answer arrives first continues first."""
 
 from __future__ import annotations
 

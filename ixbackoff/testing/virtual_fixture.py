@@ -55,7 +55,7 @@ class Worlds:
         return world
 
     def check(self) -> None:
-        """Check that every scripted answer was used, and that every command had one.
+        """Check that every scripted answer was used, and that every command had an answer.
 
         Raises:
             AssertionError: an answer was not used. The message lists the performed commands.
@@ -69,6 +69,6 @@ class Worlds:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for others in self._others:  # an event loop may keep a context with them after the test
+        for others in self._others:  # after the test an event loop may keep a context with `others`
             others.restore()
         OTHERS.set(self._before)

@@ -151,6 +151,6 @@ class TextWalk(Walk):
         if self.text:
             raise Misuse(
                 f"only={self.text!r}: the history ends before this; write it as it was printed, "
-                "step and surprise, with '; ' in between."
+                "such as '0 fails with ServerError; 2 dies before it, starts anew'."
             )
         return done

@@ -13,7 +13,7 @@ from .states import frozen
 __tracebackhide__ = True
 
 
-# A function that uses one of these names may notice, or evade, the recorder of world accesses.
+# A function that uses one of these names may notice the `Recorder` in `shared_cells`, or evade it.
 WAYS_ROUND = {"type", "__getattribute__", "__setattr__", "__delattr__", "__getstate__"}
 
 
@@ -28,7 +28,7 @@ def holds_only(handler: Any, world: object) -> bool:
 
 
 def variables(world: object, functions: Iterable[Any], checks: Iterable[Any]) -> dict[str, Any]:
-    """Return stand-ins for the variables outside of the world that functions of a model use."""
+    """Return stand-ins for the variables that a model's functions use outside of the world."""
     found: dict[str, Any] = {}
     held = [*functions, *checks]
     for kind in world.__class__.__mro__[:-1]:

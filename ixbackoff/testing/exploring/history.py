@@ -19,7 +19,7 @@ class Occurrence(NamedTuple):
     kind: Literal["turn", "change", "landing", "pick"]
     place: int  # the number of the program, the change or the command, or the number picked
     text: str
-    path: tuple[int, ...] = ()  # of the branch that continues, if a branch does
+    path: tuple[int, ...] = ()  # the numbers of the branch that continues, outermost first
 
     def __str__(self) -> str:
         return self.text

@@ -114,8 +114,8 @@ class Model(Generic[W, E]):
     ) -> Explored:
         """Run programs in all histories with at most `surprises` surprises.
 
-        A surprise is a fault, a change, a late command, a nonzero `Pick`, or a switch to another
-        program or branch. Histories with fewer surprises are run first.
+        A surprise is a fault, a change, the effect of a late command, a nonzero answer to `Pick`,
+        or a switch to another program or branch. Histories with fewer surprises are run first.
 
         Args:
             programs: one program, or several concurrent ones, each in its own process.

@@ -117,7 +117,7 @@ class Strand:
         self.waited: tuple[float, int] | None = None  # the last wait with its rung
         self.failed = self.begun = self.over = False  # failed: whether the current try failed
         self.command: Any = None  # `None` before the beginning and after the end
-        self.pending: tuple[Any, BaseException | None] | None = None  # outcome, arrives at `now`
+        self.pending: tuple[Any, BaseException | None] | None = None  # an outcome due at `now`
         self.branches: list[Strand] | None = None  # the branches of its current `all_of`, or `None`
         self.ending: Strand | None = None  # the branch that cleans up, once there is a result
         self.left: list[Strand] = []  # the branches to end after `ending`

@@ -1,7 +1,6 @@
 """The cells of a world (its attributes, and the keys of its dicts), and which commands share one.
 
-A search switches programs only before a command that shares a cell. The page on exploring says why
-nothing is lost by that, and when all orders are tried.
+A search switches programs only before a command that shares a cell; `docs/exploring.md` says why.
 """
 
 from __future__ import annotations
@@ -22,8 +21,9 @@ Touch = tuple[str, Any, bool]
 WHOLE = object()
 EVERYTHING: Touch = ("", WHOLE, True)
 VISIBLE: Touch = ("", "always", True)
-"""A touch of a cell that is not in the world. A command gets this touch if it and `always` use one
-cell and at least one of them may write it; so all these commands share a cell."""
+"""A touch of an invented cell, which no world has. A command gets this touch if the command and
+`always` touch the same cell, and at least one of them may write it. So such commands count as
+sharing a cell, even if they touch different cells of the world."""
 
 _one: dict[str, Any] = {"one": {}}
 ALONE = getrefcount(_one["one"])  # the number of references to an object that only one object holds
@@ -65,7 +65,7 @@ for _name in {*vars(dict)} - UNUSED:
 
 
 def recording(given: type, touched: set[Touch]) -> type:
-    """Make a subclass of the class of a world that records the attributes that handlers use."""
+    """Make a subclass of the world's class `given`; it records the attributes that handlers use."""
     kind: Any = given
     plain = (FunctionType, staticmethod, classmethod, property)
     methods = {name for name in dir(kind) if isinstance(getattr_static(kind, name), plain)}

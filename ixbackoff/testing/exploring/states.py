@@ -44,7 +44,7 @@ def frozen(value: Any, memo: Memo = None) -> Any:
     that occurs again is replaced by its number, because a change of it shows in both places.
 
     Raises:
-        TypeError: `value` has no visible state, such as a lock or an open file.
+        TypeError: `value` hides its state, as a lock or an open file does.
     """
     kind: type = value.__class__
     return value if kind is str or value is None else FREEZERS[kind](value, memo)
@@ -93,7 +93,7 @@ def of_set(value: Any, memo: Memo) -> Any:
 
 
 def of_member(value: Any, memo: Memo) -> Any:
-    """Freeze a key, or a member of a set; number its parts apart, because a set has no order."""
+    """Freeze a key, or a member of a set; number its parts from 0, because a set has no order."""
     if memo is None or value.__class__ in ATOMS:
         return frozen(value)
     own = Places()
@@ -148,7 +148,7 @@ def slots_in(kind: type) -> list[str]:
 
 
 def of_reduced(value: Any, memo: Memo) -> Any:
-    """Freeze an object by its `__reduce_ex__`, which returns all of its state."""
+    """Freeze an object by the value of its `__reduce_ex__`: by all that its class pickles."""
     reduced: Any = value.__reduce_ex__(4)
     if isinstance(reduced, str):
         return (value.__class__, reduced)

@@ -48,12 +48,12 @@ class Surprise:
         return self.word
 
     def in_part(self, part: int) -> Surprise:
-        """Return the surprise with the command ended at its `may_break()` number `part`."""
+        """Return the surprise in which the command ends at its `may_break()` number `part`."""
         rest = self.word.removeprefix("is done, but ")
         return replace(self, word=f"is done in part ({part}), {rest}", part=part)
 
     def with_others(self, name: str, beside: tuple[tuple[int, ...], ...]) -> Surprise:
-        """Return the surprise with commands of other branches done, but not answered."""
+        """Return the surprise in which other branches' commands are done, too, but not answered."""
         others = " and ".join([name + ".".join(map(str, path)) for path in beside])
         verb = "is" if len(beside) == 1 else "are"
         return replace(self, word=f"{self.word} ({others} {verb} done)", beside=beside)
@@ -72,7 +72,7 @@ def fails(failure: Exception = UNAVAILABLE, *, after: float = 0.0) -> Surprise:
 
     Args:
         failure: the failure that is thrown into the program, by default `ServerError(503)`.
-        after: the seconds to the failure; if a time limit ends by then, it raises TimeoutError.
+        after: the seconds to the failure; a time limit that ends by then raises TimeoutError.
 
     Raises:
         Misuse: `failure` is not an exception, or it cannot be copied.

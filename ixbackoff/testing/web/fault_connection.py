@@ -74,7 +74,7 @@ class Connection:
     def send_answer(self, answer: Answer, size: int | None = None) -> None:
         """Send an answer with its body, or with the first `size` bytes of it.
 
-        `Content-Length` is that of the whole body. An answer to `HEAD` has no body.
+        `Content-Length` is the size of the whole body. An answer to `HEAD` has no body.
         """
         length = {} if answer.status in BODILESS else {"Content-Length": str(len(answer.body))}
         self.send_head(answer.status, length | dict(answer.headers))
@@ -82,7 +82,7 @@ class Connection:
             self.send(answer.body[:size])
 
     def send_head(self, status: int, headers: Mapping[str, str]) -> None:
-        """Send a status line, `Date`, `headers`, and `Connection: close` if no request follows."""
+        """Send a status line, `Date`, `headers`, and `Connection: close` unless `keep_alive`."""
         end: Mapping[str, str] = {} if self._keep_alive else {"Connection": "close"}
         all_headers = {"Date": formatdate(usegmt=True), **end, **headers}
         lines = [f"HTTP/1.1 {status} {responses.get(status, '')}"]

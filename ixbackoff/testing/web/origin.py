@@ -54,8 +54,8 @@ class Origin:
             that uses the origin as its proxy, give URLs in place of paths.
         faults: the script of each path, or of a method and a path such as `"PUT /a"`: the fault of
             the first request, of the second and so on, with `None` for a request without a fault.
-            `itertools.repeat(Hang())` has no end. A script for a method and a path is used before
-            one for the path. Requests after the end of both have no faults.
+            For an endless script give `itertools.repeat(Hang())`. A script for a method and a path
+            is used before one for the path. Requests after the end of both have no faults.
 
     Attributes:
         resources: the resource of each path; may be changed at any time, and `PUT` and `DELETE`

@@ -56,7 +56,7 @@ class BodyTooLarge(Exception):
 def read_request(client: socket.socket) -> ReceivedRequest:
     """Read a request; raise ValueError unless it is complete and has the form of HTTP/1."""
     with client.makefile("rb") as stream:
-        if not stream.peek(1)[:1].isalpha():  # such as a TLS client, which would wait for an answer
+        if not stream.peek(1)[:1].isalpha():  # refuse a TLS client, which would wait for an answer
             raise ValueError("The client sent no HTTP/1 request.")
         first, *lines = head_of(stream)
         method, target, version = first.split(" ")
