@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 from .._running.boot_clock import since_boot
 
-AGE = 60.0  # seconds after which the database is queried again
+AGE = 60.0  # seconds after which `DatabaseClock` asks the database for its time again
 
 
 def left(wait: Mapping[str, Any], now: float) -> float:

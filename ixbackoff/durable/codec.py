@@ -198,7 +198,7 @@ def decode(encoded: JSON) -> Any:
 
 
 def decode_data(encoded: JSON) -> Any:
-    """Make an instance of a dataclass without `__init__`, which checked these fields before.
+    """Make an instance of a dataclass without `__init__`, which has checked the recorded values.
 
     Fields that were added since have their defaults, and removed ones are dropped.
     """
@@ -283,9 +283,9 @@ def state_of(failure: BaseException) -> dict[str, Any]:
 
 
 def arguments(failure: BaseException) -> tuple[Any, ...]:
-    """Return the arguments in `failure.__reduce__()` if that is built-in, else `failure.args`.
+    """Return the arguments in `failure.__reduce__()` if that method is built-in, else the `args`.
 
-    For example, the `args` of an `OSError` lack the file name.
+    The `args` are not always enough: for example, those of an `OSError` lack the file name.
     """
     reduced: Any = failure.__reduce__()
     made, given = reduced[:2]

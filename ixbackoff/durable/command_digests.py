@@ -19,13 +19,13 @@ DIGITS = 24
 class CommandDigest(NamedTuple):
     """The part of an entry that identifies a command."""
 
-    kind: str  # the name of the command's class; "Twice" for a hedge, "Line" for one at a gate
+    kind: str  # the name of the command's class; "Twice" for a hedge, "Line" for a place in line
     digest: str
     shown: str  # its `repr` or a description, without secrets of standard commands
 
 
 def digest_of(command: Command[Any]) -> CommandDigest:
-    if isinstance(command, Together):  # only counted, because attempts cannot be compared
+    if isinstance(command, Together):  # only its effects are counted: attempts cannot be compared
         number = len(command.effects)
         if command.hedge is not None:
             return CommandDigest("Twice", "1", "a hedged effect")

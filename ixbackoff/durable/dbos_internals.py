@@ -65,7 +65,7 @@ def stop_reconnecting(dbos: DBOS | DBOSClient) -> None:
 
 
 def nothing(self: SystemDatabase) -> None:
-    """Wake no runs while DBOS is launched: its own method goes by the clock of the machine."""
+    """Replace DBOS's own method, which would wake parked runs by the clock of the machine."""
 
 
 def launch(dbos: DBOS, now: Callable[[], float]) -> None:

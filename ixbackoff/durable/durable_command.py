@@ -52,7 +52,7 @@ def pause(store: Store, found: RunSummary) -> Listing:
 
 
 def resume(store: Store, found: RunSummary) -> Listing:
-    """Resume a run that is paused or stuck, or has no recorded end."""
+    """Resume a run that is paused or stuck, or whose end could not be recorded."""
     if not store.resume(found.run):
         return Listing([], failed=f"Run {found.run} cannot be resumed: it is {found.state}.")
     return changed(store, found.run)

@@ -84,7 +84,7 @@ class WorkflowHandle(Generic[A]):
 
     @property
     def summary(self) -> RunSummary:
-        """The state of the run; a LookupError if it was forgotten."""
+        """The state of the run; raises LookupError if the run was forgotten."""
         found = summary_of(self._engine.store, self.id)
         if found is None:
             raise LookupError(f"There is no run {self.id}.")
@@ -95,7 +95,7 @@ class WorkflowHandle(Generic[A]):
         self._engine.store.pause(self.id)
 
     def resume(self) -> bool:
-        """Resume a run that is paused or stuck, or has no recorded end; else return false."""
+        """Resume a run that is paused, stuck or without a recorded end; return false for others."""
         return self._engine.store.resume(self.id)
 
     def cancel(self) -> None:
@@ -290,7 +290,7 @@ class Engine(Generic[E]):
             raise Misuse(f"This engine is closed, so {consequence}: make another one.")
 
     def result_so_far(self, run: str) -> tuple[bool, Any]:
-        """Return whether a run is over, and its value; raise its last failure."""
+        """Return whether a run is over, and its value; if it failed, raise its last failure."""
         self._check_process()
         status = self.store.last(run)
         if status is None:

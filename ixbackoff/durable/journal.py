@@ -243,7 +243,7 @@ class Line:
 
     @property
     def first_try(self) -> str:
-        """The name of the current command, the same in all tries of a step."""
+        """A name of the current command, which all tries of the command in a step share."""
         return f"{self.origin}.{self.tried.count(self.digest.digest)}"
 
     def fork(
@@ -291,7 +291,7 @@ class Line:
         return now
 
     def first_again(self) -> bool:
-        """Return `self.again`, and set it to false, because only the current command has it."""
+        """Return `self.again`, and set it to false, because it is true of one command only."""
         again, self.again = self.again, False
         return again
 

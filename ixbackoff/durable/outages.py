@@ -48,7 +48,7 @@ def insist(
     stop: Event,
     chosen: Callable[[Exception], bool] = is_of_database,
 ) -> A:
-    """Call `function` until it raises no chosen exception; raise RunLost if `stop` is set."""
+    """Call `function`; retry after a `chosen` exception, but raise RunLost once `stop` is set."""
     k = 0
     while True:
         try:

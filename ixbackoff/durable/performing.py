@@ -204,7 +204,7 @@ class Performer:
                         stream.close()  # the commands of its `finally` blocks are not performed
                         raise
                     failure = error
-                if not in_line or line.aborted is not aborted:  # at gates only an abort is recorded
+                if not in_line or line.aborted is not aborted:  # in line, only an abort is recorded
                     line.next()
         except StopIteration as end:
             return end.value
@@ -483,8 +483,8 @@ class Performer:
     async def all_answered(self, effects: list[tuple[Stream, Line]]) -> list[JSON]:
         """Answer streams concurrently; return their values as JSON.
 
-        All streams are replayed before any command is performed: if a stream has failed in the
-        journal, it aborts the others.
+        All streams are replayed before any command is performed, because a stream whose failure is
+        in the journal aborts the others.
         """
         begun = [Reached.by(stream) for stream, _ in effects]
         answers: list[JSON] = [None] * len(effects)

@@ -91,7 +91,7 @@ class RunFailed(Exception):
 
     Args:
         encoded: the failure as JSON, perhaps sealed.
-        stuck: whether the program's code failed, not a command; other code can continue the run.
+        stuck: whether the program's own code has failed; then other code can continue the run.
     """
 
     def __init__(self, encoded: JSON, stuck: bool = False) -> None:
@@ -291,7 +291,7 @@ class Store:
         return first + self.segments(run, number - 1)
 
     def can_continue(self, run: str) -> bool:
-        """Return whether a run is active, paused or stuck, or has no recorded end."""
+        """Return whether a run is active, paused or stuck, or has no recorded end: `has_no_end`."""
         last = self.last(run)
         return last is not None and (is_open(last) or has_no_end(last))
 
@@ -326,7 +326,7 @@ class Store:
         return given
 
     def resume(self, run: str) -> bool:
-        """Resume a run that is paused or stuck, or has no recorded end; else return false.
+        """Resume a run that is paused, stuck or without a recorded end; return false for others.
 
         On a server, the worker that had the run enqueues it again once the run's current command
         has ended; if that worker is dead, another one does. On SQLite the run is enqueued
@@ -346,7 +346,7 @@ class Store:
         return True
 
     def stuck(self) -> list[WorkflowStatus]:
-        """Return the segments that wait for other code."""
+        """Return the segments of stuck runs, which wait for other code."""
         rows, outputs = tables(self._client).workflow_status, tables(self._client).workflow_output
         asked = sqlalchemy.select(rows.c.workflow_uuid).where(
             rows.c.name == DBOS_NAME,
@@ -450,8 +450,8 @@ class Store:
         """Take segments from their workers, and put them in their queues; return their number.
 
         DBOS offers two calls for that: to list segments, and to resume one. A process whose second
-        call is late, or is repeated because its answer was lost, would take a segment from another
-        worker, which has begun it meanwhile.
+        call is late, or is repeated because its answer was lost, would take a segment from a worker
+        that has begun it meanwhile.
         """
         rows = tables(self._client).workflow_status
         change = sqlalchemy.update(rows).where(rows.c.status == "PENDING", *which)
@@ -484,8 +484,8 @@ class Store:
     def _cancel_active(self, segments: list[WorkflowStatus]) -> bool:
         """Cancel active segments; return whether to look again, because others may be active now.
 
-        A stuck segment, or one without a recorded end, is enqueued first: to DBOS it has ended, and
-        DBOS cancels no ended segment.
+        A stuck segment, or one without a recorded end, is enqueued first, because DBOS considers it
+        ended, and cancels no ended segment.
         """
         ended = [one for one in segments if is_stuck(one)] + [*filter(has_no_end, segments[-1:])]
         for status in ended:

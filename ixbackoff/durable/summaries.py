@@ -35,8 +35,8 @@ class RunSummary(NamedTuple):
         rung: the number of waits that are left, `None` before the first wait; at `FOREVER` it
             counts down from 20, and stays at 1 during later waits.
         wait_count: the number of waits that the run has begun.
-        state: its last recorded command, the end of its wait, how it ended, or a word such as
-            "queued" or "paused".
+        state: the last recorded command of the run, the time until which it waits, how it ended, or
+            a word such as "queued" or "paused".
     """
 
     run: str

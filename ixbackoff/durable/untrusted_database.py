@@ -36,7 +36,7 @@ def check_owner_of(path: str) -> None:
 
 
 def check_schema(engine: sqlalchemy.Engine) -> None:
-    """Raise Misuse if a file of SQLite, which may be empty, has a trigger or a view.
+    """Raise Misuse if a file of SQLite has a trigger or a view; an empty file passes.
 
     A trigger or a view could add rows after the check of the rows.
     """

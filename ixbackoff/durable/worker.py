@@ -146,7 +146,7 @@ class Worker:
         return lock
 
     def launch(self) -> None:
-        """Start performing runs, first those that earlier workers with this lock's id have left."""
+        """Start to perform runs; begin with those that an earlier worker with this id has left."""
         DBOS_LOGGER.handlers.clear()  # a logging handler keeps the stderr of the last launch
         self.dbos = DBOS(
             config={
@@ -161,7 +161,7 @@ class Worker:
             }
         )
 
-        held = Held(self.lock, self.generation, self.over)  # the runs of this launch keep it
+        held = Held(self.lock, self.generation, self.over)  # for the runs of this launch only
 
         async def body(
             workflow: str, given: dict[str, Any], run: str, segment: int, at: Any = None
@@ -222,8 +222,8 @@ class Worker:
     def stop(self) -> None:
         """Abort the handlers, and end DBOS.
 
-        The threads that take runs from queues end first: they would wait for ever for an event loop
-        that has ended.
+        The threads that take runs from queues end first, because they would wait for ever for an
+        event loop that has ended.
         """
         if self.unperformed is not None:
             self.unperformed.close()

@@ -1,9 +1,9 @@
 """Locks of workers: a worker holds a lock, which shows the other workers that it is alive.
 
-The lock ends with the process of the worker, or with its connection. If other workers find the lock
-free, and free again a round later, they put the runs of that worker back in their queues. By then
-the worker begins no more commands, even if it is alive: a worker begins a command only while it is
-sure of its lock, and a check of the lock makes it sure for less than a round.
+The lock ends with the process of the worker, or with its connection. Each worker checks the locks
+of the others in rounds, about every 2 s. If the lock of a worker is free in two successive rounds,
+the runs of that worker go back into their queues. By then it begins no more commands, even if it is
+alive: a worker begins a command only if it has checked its own lock less than a round before.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class ServerLock:
     def _repeat(self, work: Callable[[], None], pause: Callable[[], float]) -> None:
         while not self._stopped.wait(pause()):
             try:
-                with self._working:  # two checks could wait for each other's connections
+                with self._working:  # concurrent checks could wait for each other's connections
                     work()
             except Exception as error:
                 LOGGER.warning("worker %s cannot check for runs to continue: %r", self.id, error)
@@ -196,9 +196,9 @@ class ServerLock:
         self._free = {worker for worker in others if self._is_free(worker)}
 
     def _is_free(self, worker: str) -> bool:
-        """Return whether a lock is free; if it was free a round ago, too, take over the runs.
+        """Return whether a worker's lock is free; if it was so a round ago, too, enqueue its runs.
 
-        The transaction holds the dead worker's lock, so no two workers do this concurrently.
+        The transaction holds the dead worker's lock, so no two workers enqueue its runs.
         """
         with self._engine.begin() as connection:
             free = locked(connection, worker)

@@ -192,7 +192,7 @@ class AsyncBackend(httpcore2.AsyncNetworkBackend):
 
 
 class ClosingStream(httpcore2.AsyncNetworkStream):
-    """A connection that is closed if its handshake is cancelled, and that reports a cut of TLS."""
+    """A connection that closes if its handshake is cancelled, and fails if TLS breaks off."""
 
     def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
         self.stream = stream

@@ -37,7 +37,7 @@ class Limits:
         addresses: a function from an address of `ipaddress` to a `bool`, true if a connection to it
             may be opened, such as `public_only`; `None`, the default, for all. It gets each address
             that a download or a `HEAD` request is about to connect to, after redirects as well, so
-            no host name gets around it. Requests through a proxy fail, because it looks up hosts.
+            no host name gets around it. Requests through a proxy fail: the proxy looks up hosts.
         insecure_redirects: whether to follow redirects from `https://` to `http://`.
 
     Raises:

@@ -33,8 +33,8 @@ class PartFile:
 
     If a response has a strong validator, a note beside the part records the origin of its bytes.
     Then the part stays after a transient failure or a kill, unless it is small, and the next
-    download resumes it, but not after a restart of the machine, because the last bytes may be
-    missing on the disk. The part is locked, so two downloads never write into one file.
+    download resumes it. A part from before a restart of the machine is not resumed, because its
+    last bytes may be missing on the disk. The part is locked, so no two downloads write into it.
 
     Args:
         path: the target.

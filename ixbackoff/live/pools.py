@@ -66,8 +66,8 @@ class Pool(httpcore2.ConnectionPool):
     def handle_request(self, request: httpcore2.Request) -> httpcore2.Response:
         """Send a request; repeat it if the server had closed the connection while it was unused.
 
-        Before the second time, all idle connections to the server are closed: the server may have
-        closed each of them, too.
+        Before the repetition, close all idle connections to the server, because the server may have
+        closed these, too.
         """
         use = USE.get()
         try:

@@ -1,4 +1,4 @@
-"""Handlers of `Reserve` that store the turns in memory (one process), Redis or PostgreSQL."""
+"""Handlers of `Reserve`: they store turns, times when a try may begin, in memory or on a server."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ SELECT coalesce((SELECT wait FROM turn), (SELECT wait FROM refused), %(longest)s
 
 
 class Scripting(Protocol):
-    """A client of Redis, such as `redis.Redis`, as far as it is needed."""
+    """The method of a Redis client, such as `redis.Redis`, that the handlers need."""
 
     def register_script(self, script: Any) -> Any: ...
 
 
 def turns() -> Interpreter[Reserve]:
-    """Make a handler of `Reserve` that stores turns in memory; make one for the whole process.
+    """Make a handler of `Reserve` that stores turns in memory; use one handler in a whole process.
 
     >>> from ixbackoff import N0, Reserve, at, call, do
     >>> from ixbackoff.live import live, turns

@@ -169,8 +169,8 @@ class Arrival:
             return True
         if not is_transient(failure):
             self.part.origin = None
-        # Bytes that the try has had before and lost are no gain. Else a server that breaks off, and
-        # then sends useless ranges, would get requests without end and without a wait.
+        # Bytes that the try has had before and lost are no gain. If they were, a server that breaks
+        # off, and then sends useless ranges, would get endless requests without a wait.
         gained = self.part.size - self._before
         self._before = max(self._before, self.part.size)
         return (

@@ -94,8 +94,8 @@ async def in_thread(work: Callable[[], None]) -> None:
         except Exception as error:
             failures.append(error)
 
-    # The thread has a task: `Task.cancel` of asyncio ignores the shields of anyio, but a task group
-    # waits for its tasks nevertheless.
+    # The thread has a task of its own, because a task group always waits for its tasks. A shield of
+    # anyio would not do: `Task.cancel` of asyncio ignores it.
     async with anyio.create_task_group() as group:
         group.start_soon(anyio.to_thread.run_sync, recorded)
     for failure in failures:
