@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 MOST = 1_000_000  # failures
-EARLY = 1e-6  # seconds of tolerance: clocks round, and a wait of `retry_after` has to suffice
+EARLY = 1e-6  # seconds of tolerance: clocks round, but after `retry_after` a try must be admitted
 LEAST, LONGEST = 1e-3, 1e9  # seconds
 SPREAD = 2.0  # multiples of `open_for` over which tries refused during a probe are spread
 SILENT = (Misuse, CircuitOpen, Crowded)
@@ -161,7 +161,7 @@ class CircuitBreaker:
         return f"{self._rate:.0%} of {number} tries failed within {self._within:g} s"
 
     def admit(self, now: float) -> int:
-        """Admit a try or raise `CircuitOpen`; return its number if it is the probe, else 0."""
+        """Admit a try, or raise `CircuitOpen`; return the number of a probe, 0 for other tries."""
         with self._lock:
             if self._until is None:
                 return 0
@@ -202,7 +202,7 @@ class CircuitBreaker:
         self._tell("open", "its probe failed")
 
     def counting(self, after: After, clock: Callable[[], float]) -> After:
-        """Return a function that counts chosen failures, if `self` is closed, and calls `after`."""
+        """Return a function like `after`; it also counts chosen failures while `self` is closed."""
         chosen = self._chosen
         failures, within = (0, 0) if self.rated else (self._failures, self._within)
 

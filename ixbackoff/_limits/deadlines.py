@@ -43,7 +43,7 @@ class Limit:
 
     @property
     def blames(self) -> bool:
-        """Whether to blame the service: a command was running, and no caller set the deadline."""
+        """Whether to blame the service: a command was running, and the limit is not `foreign`."""
         return self.refused is None and not self.foreign
 
     def expire(self, where: str = "", refused: float | None = None) -> Expired:
@@ -174,7 +174,7 @@ def timely(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     """Issue `command` within `limits`, the innermost last; a cleanup has no limit."""
     try:
         if command.__class__ is Delay:
-            if issued_in_line(command):  # the gate has checked the deadline
+            if issued_in_line(command):  # in line at a gate, which has checked the deadline
                 return (yield command)
             return (yield from wait_in_time(command, limits[0]))
         holding = [limit for limit in limits if not limit.ending]

@@ -32,8 +32,8 @@ def running() -> tuple[ModuleType | None, ModuleType | None]:
 # cancellation also runs in a cancelled task, and has to be retried.
 #
 # The count of `Task.cancelling` tells the two apart if it is read before the call, as programs,
-# blocks and durable commands do. This would make a call of a decorated function 50 % slower, so
-# such a call reads the count at its first failure, and searches the context of the failure: the
+# blocks and durable commands do. To read it first would make a call of a decorated function 50 %
+# slower, so such a call reads it at its first failure, and searches the context of the failure: the
 # cancellation came before the call if a frame that is still on the stack has caught it.
 #
 # What remains: if a task has caught its cancellation and left the `except` without `uncancel()`, a
@@ -44,7 +44,7 @@ def running() -> tuple[ModuleType | None, ModuleType | None]:
 def cancelled_since(failure: BaseException | None = None) -> Callable[[], int]:
     """Return a function that tells whether the current task has been cancelled since this call.
 
-    Given the failure of the first try of a call, cancellations in that try count, too.
+    If `failure`, that of the first try of a call, is given, cancellations in that try count, too.
     """
     try:
         asyncio = sys.modules["asyncio"]

@@ -24,8 +24,8 @@ class Gate(ABC):
 
     `run`, `run_async` and `backoff` take gates as `through`; `do(effect).through(gate)` is for
     programs that ask several services. A try that has to wait for its turn stands in line. That is
-    not a wait of the ladder: it takes no rung, and the gate and every deadline limit it. A try that
-    the gate refuses fails with `Crowded`, and waits on its ladder like any failed try.
+    not a wait of the ladder: it takes no rung. The gate and all deadlines limit its length. A try
+    that the gate refuses fails with `Crowded`, and waits on its ladder like any failed try.
 
     >>> from ixbackoff import N1, Call, Crowded, Gate, at, call
     >>> from ixbackoff.testing import Virtual, always

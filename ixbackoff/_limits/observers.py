@@ -280,7 +280,7 @@ def with_command_events(stream: Stream, run: Run, notifier: Notifier) -> Stream:
 
 
 def issued(command: Command[Any], run: Run, notifier: Notifier) -> Stream:
-    """Issue a command between its two events."""
+    """Issue a command between its events `Issued` and `Answered`."""
     event = Issued(run, command)
     failure: BaseException | None = None
     begun = clock()

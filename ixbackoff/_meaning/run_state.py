@@ -88,7 +88,7 @@ class ProgramRun(Run):
     ons: list[Predicate] | None = None
     # kept: the answers that the next try of the current retry step reuses, for a journal
     kept: Sequence[object] | None = None
-    # retries_begin: called when a retry step begins; a durable run may skip to a checkpoint in it
+    # retries_begin: called when a retry step begins: a durable run may skip recorded tries then
     retries_begin: Callable[[], None] | None = None
     _inside: InAttempt | None = None
 

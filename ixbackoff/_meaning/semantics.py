@@ -223,7 +223,7 @@ def attempted(attempt: Chain, inside: InAttempt) -> Task:
 
 
 def in_attempt(attempt: Chain, inside: InAttempt) -> Task:
-    """Run the steps of an attempt; an attempt that is its last step continues in the same task."""
+    """Run the steps of an attempt. If its last step performs an attempt, continue with that one."""
     value: Any = None
     failure: BaseException | None = None
     ons = inside.ons
@@ -547,9 +547,9 @@ def resumed(step: ResumeStep, run: ProgramRun) -> Task:
 def limited(asked: Asked, seconds: float, place: Place) -> Task:
     """Perform a request within `seconds` on the clock of the interpreter.
 
-    Each command gets only the time left when it is issued (`deadlines.timely`). A request inside a
-    handler gets no more time than the handler has left. A request that exceeds its time fails with
-    `DeadlineExceeded`, even if its attempt has caught the interruption.
+    Each command gets only the time left when it is issued (`deadlines.timely`). In a run that a
+    handler starts, the request gets no more time than that handler has left. A request that exceeds
+    its time fails with `DeadlineExceeded`, even if its attempt catches the interruption.
     """
     outer, foreign = time_around(), False
     if outer is not None and outer.seconds <= seconds:

@@ -59,7 +59,7 @@ class DoStep(Step):
 
 
 class StartStep(Step):
-    """Well: start a generator function; `fresh`: each call of it makes a new generator."""
+    """Well: start a generator function; `fresh` is true if each call makes a new generator."""
 
     __slots__ = ("arguments", "fresh", "function", "keywords")
 

@@ -1,4 +1,4 @@
-"""The log: a line for each wait of `sleeping`, and one for most runs that have given up."""
+"""The log: a line for each wait (see `sleeping`), and one for most runs that have given up."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def log_end(name: str, story: Story, failure: Exception, logger: Logger | None =
 
 
 def described(failure: BaseException) -> str:
-    """Return a failure as one line, with the first note of a handler."""
+    """Return a failure as one line, with its `first_note`."""
     text = one_line(failure)
     message = f": {text}" if text else ""
     note = first_note(failure)

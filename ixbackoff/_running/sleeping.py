@@ -1,4 +1,4 @@
-"""Sleeping: the only module that sleeps; the lines that it logs are written in `logs`.
+"""Sleeping: the only module that sleeps; for each wait, `logs` writes a line to the log.
 
 Tests can replace the waits of all programs and decorated functions (`SWITCHES`).
 """
@@ -49,7 +49,7 @@ SWITCHES = placed("SWITCHES", StateList["Switch"]())
 
 
 def skipped(seconds: float) -> bool:
-    """Pass a wait to the switches that skip, else to all switches; return whether there are any."""
+    """Pass a wait to the switches that skip, or to all if none skips; return whether any exist."""
     switches = [*SWITCHES]
     for switch in [each for each in switches if each.skips] or switches:
         switch.take(seconds)
@@ -156,7 +156,7 @@ def sleep_until(wait: Delay, stop: Event, logger: Logger) -> None:
 
 
 async def poll_async(seconds: float) -> None:
-    """Let the event loop run other tasks for `seconds`; `SWITCHES` skip only waits of programs."""
+    """Let the event loop run other tasks for `seconds`, even if `SWITCHES` skip other waits."""
     asyncio, trio = running()
     library: Any = asyncio or trio
     await library.sleep(seconds)
