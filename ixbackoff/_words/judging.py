@@ -55,7 +55,7 @@ Judge: TypeAlias = Callable[[Any], Verdict]
 
 
 class Recorded(NamedTuple):
-    """The judgement of a raised failure: verdict, class, and answers of the predicates `ons`."""
+    """A recorded judgement of a failure: its verdict, its class, and the answers of its `on=`s."""
 
     verdict: Verdict
     name: str
