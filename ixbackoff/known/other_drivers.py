@@ -11,7 +11,7 @@
   locked leaves the transaction open (see "Transaction" in SQLite's documentation).
 - FTP: after a reply of 400 to 499, the action did not take place (RFC 959, section 4.2).
 - SMTP: a client treats a lost connection as a reply of 451 (RFC 5321, section 3.8). The reply to
-  `QUIT` arrives after the work of a `with` block, so a failed `QUIT` is no reason to repeat them.
+  `QUIT` arrives after a `with` block, so a failed `QUIT` is no reason to repeat the block.
 
 All other failures are judged by their shape.
 """
