@@ -296,7 +296,7 @@ class Backoff(Generic[I]):
             super().__setattr__(name, value)
 
     def wait_after(self, failure: Exception, k: int) -> float | None:
-        """Return the seconds to wait after the k-th failure of a task, from 0; `None` to give up.
+        """Return the seconds to wait after failure `k` (from 0) of a task, or `None` to give up.
 
         Frameworks that do the waiting can call it. Because their earlier waits are not known here,
         a wait can be shorter than the wait before it.

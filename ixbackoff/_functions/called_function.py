@@ -22,12 +22,12 @@ class Called:
         self.backoff = backoff
         self.function = function
         self.name: str = backoff._settings.name or name or function_name(function)
-        # once: whether nested="once" reduces the inner one of two decorated functions to one try
+        # once: whether the backoff has nested="once": of two nested functions, the inner tries once
         self.once: bool = backoff._settings.nested == ONCE
         self.top: int = backoff._top  # the greatest number of waits
         self.tries: int | None = None if self.top == ENDLESS else self.top + 1  # at most
         self.awaits = is_coroutine_function(function)
-        # attempt: the function for one try, with `until` and inside the breaker
+        # attempt: the function for one try, which checks `until` and goes through the breaker
         self.attempt: Any = wanting(function, backoff._settings.until)
         # descent: makes the function that computes the waits of a call
         self.descent: Callable[[], After] = backoff._begin  # can be pickled, unlike `_descent`

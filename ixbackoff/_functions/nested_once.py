@@ -17,7 +17,7 @@ __tracebackhide__ = True
 
 
 def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:
-    """Run a call as a program; `outer` is the run or request that limits it, or else `called`."""
+    """Run a call as a program; it gets one try, unless `outer` is `called` (see `around`)."""
     try:
         within = hurry(called.backoff)
         return program_of(called, args, kwargs, outer).run(interpreter(), within=within)
@@ -45,7 +45,7 @@ def program_of(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], ou
 
 
 def once_in_request(called: Called) -> object:
-    """Return the request being served, if its sender retries in place of the function."""
+    """Return the request being served, if its sender retries, so that the function tries once."""
     request = served()
     if request is None or not called.top or not request.tries_once(called.once):
         return None
@@ -85,7 +85,7 @@ def guarded_once(backoff: Any, outer: object) -> Any:
 
 
 def note_once(failure: Exception, inner: Called, outer: object) -> None:
-    """Add a note that the nested call was tried once; the outer run does not remove it."""
+    """Add a note of the single try. It lacks the prefix `NOTE`, so the outer run keeps it."""
     if outer is not inner:
         once = f"{inner.name} was tried once, because it was called inside "
         add_note(failure, once + str(outer), once)

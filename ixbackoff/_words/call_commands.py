@@ -20,7 +20,7 @@ SECRETS = (  # repetitions that can overlap are bounded, so that the time is lin
     rf"""(?ix) (?<=://)[^\s'"]{{0,1000}}(?=@)  # a login in a URL
     | ((?:{CONFIDENTIAL})[\w-]{{0,32}}(?: ['"]:\ ?|\s?=\s?))  # a query, a DSN, a dict
       (?: b?'(?:[^'\\]|\\.)*' | b?"(?:[^"\\]|\\.)*"
-        | [^\s&;'",}})\[({{]*[\[({{](?s:.*)  # a list or object: all that follows, as brackets nest
+        | [^\s&;'",}})\[({{]*[\[({{](?s:.*)  # a list or object: to the end, because brackets nest
         | [^\s&;'",}})]+ )"""
 )
 

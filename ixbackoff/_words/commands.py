@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __tracebackhide__ = True
 
-# Invariant: if covariant, a handler of `Command[object]` would pass as a handler of any command.
+# R is invariant, or a handler of `Command[object]` would pass as a handler of any command.
 R = TypeVar("R")
 E_contra = TypeVar("E_contra", contravariant=True)
 F = TypeVar("F")
@@ -235,7 +235,7 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """A table of handlers; a `Stream` may call the `_in_place` ones itself (plain, not `Delay`)."""
+    """A table of handlers; a `Stream` may call those in `_in_place` itself, without yielding."""
 
     __slots__ = ("_handlers", "_in_place")
     _handlers: Handlers

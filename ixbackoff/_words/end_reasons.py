@@ -21,7 +21,7 @@ Reason: TypeAlias = Literal[
 """Why a run ended.
 
 - "well": it succeeded.
-- "gave up": it failed, and no rung was left, no step retries, or its retries were switched off.
+- "gave up": it failed; no rung was left, or no step retries, or its retries were switched off.
 - "not worth another try": it failed with an exception that `on` does not choose.
 - "no time left": its deadline passed, or a wait would not have ended before it.
 - "budget empty": the retry budget had no token for another try.

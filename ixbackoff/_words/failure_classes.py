@@ -176,7 +176,7 @@ class DeadlineExceeded(TimeoutError):
     """
 
     refused: float | None = None
-    """The reading of `Now` that was too late for a command; `None` if a command was interrupted."""
+    """The time, by `Now`, when a command was refused because the deadline had passed, or `None`."""
 
 
 class Stopped(Exception):
@@ -207,7 +207,7 @@ TRUSTED: list[Predicate] = []
 
 
 class NotBefore(float):
-    """Seconds as the answer of a predicate: yes, even if they are 0."""
+    """Seconds that a predicate returned: true even if they are 0, because any seconds mean yes."""
 
     def __bool__(self) -> bool:
         return True

@@ -29,7 +29,7 @@ PROXIES = OVERLOADED, "x-envoy-ratelimited"
 
 
 def is_forbidden(headers: Mapping[str, str]) -> bool:
-    """Return whether a service forbids another try, as language models and Finagle do."""
+    """Return whether a service forbids another try, by a header of language models or Finagle."""
     return headers.get(ANSWER) == "false" or NACK in headers
 
 

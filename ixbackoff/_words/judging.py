@@ -55,7 +55,7 @@ Judge: TypeAlias = Callable[[Any], Verdict]
 
 
 class Recorded(NamedTuple):
-    """The judgement of a raised failure: verdict, class, and answers of the predicates `ons`."""
+    """A recorded judgement of a failure: its verdict, its class, and the answers of its `on=`s."""
 
     verdict: Verdict
     name: str
@@ -102,7 +102,7 @@ FOUND: dict[type[Exception], Judge] = {}
 """A cache: the judges of the classes of earlier failures, because a search takes microseconds."""
 
 SILENT: set[type[Exception]] = set()
-"""The classes in `FOUND` whose failures never ask for a time."""
+"""The classes in `FOUND` whose failures never ask to be left alone for a time."""
 
 DECODED: set[type[BaseException]] = set()
 """The classes of failures from journals: a recorded verdict replaces that of the judge."""

@@ -49,7 +49,7 @@ class StoryNote(str):
 
 
 def story_note(story: Story, switched: str = "") -> StoryNote:
-    """Make the note of a story; `switched`, at its end, names the switch that stopped retries."""
+    """Make the note of a story; its end `switched` names the switch that stopped retries."""
     waits = f"waits: {story.wait_count}, {story.wait_seconds:g} s in all"
     made = StoryNote(f"{TRIES} {story.tries}, {waits}{switched}")
     made.story = story

@@ -133,7 +133,7 @@ class Delay(Command[None]):
 
     @property
     def rung(self) -> int:
-        """The number of waits left, with this one; 20 to 1 at `FOREVER`, 0 in line at a gate."""
+        """The waits left, with this one; at `FOREVER` 20 to 1, then 1; 0 in line at a gate."""
         return self._rung
 
     @property
@@ -202,7 +202,7 @@ CLOCK = Now()
 
 
 class Passage(Command["float | None"]):
-    """A gate's reading of the clock, which no journal records; answers `None` in a replay."""
+    """A gate's reading of the clock, which no journal records; in a replay its answer is `None`."""
 
     __slots__ = ()
 

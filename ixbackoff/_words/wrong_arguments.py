@@ -209,7 +209,7 @@ EXAMPLES = {
 
 
 def example(function: Any) -> str:
-    """Return a right call: one of `EXAMPLES`, or the first one in the docstrings."""
+    """Return an example of a right call: one of `EXAMPLES`, or the first one in the docstrings."""
     name = shown_name(function)
     lines = documentation(function).splitlines()
     shown = "\n".join(line for line in lines if line.lstrip().startswith((">>>", "...")))

@@ -1,1 +1,1 @@
-"""The typed face: attempts and programs."""
+"""The typed interface: attempts and programs."""

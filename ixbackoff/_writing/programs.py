@@ -1,4 +1,4 @@
-"""Programs: the typed face of steps on a ladder. `_meaning/semantics.py` says what a step does."""
+"""Programs: typed steps on a ladder. `_meaning/semantics.py` says what each step does."""
 
 from __future__ import annotations
 
@@ -273,7 +273,9 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     def retry_with(
         self, function: Callable[[int], CommandOrAttempt[F, B]], on: On = is_transient
     ) -> Program[I, N0, B, E_co | F | Delay]:
-        """Retry the effect that `function` makes of the number of waits left (`FOREVER`: 20 to 1).
+        """Retry the effect that `function` makes of the number of waits left.
+
+        At `FOREVER` the number is 20 in the first try, and one less in each later one, down to 1.
 
         >>> from ixbackoff import N2, Call, NotReady, at, call
         >>> from ixbackoff.testing import Virtual, answers
@@ -385,8 +387,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
                 for another try, the program gives up immediately, with the last failure. Handlers
                 read the remaining seconds by `time_limit()`; at the deadline, `run_async`
                 cancels the handler that it awaits. With 0 or less only `Now` is issued.
-            budget: the budget that pays for further tries; when it is empty, the program gives up
-                immediately.
+            budget: the budget that pays for further tries; if it is empty, the program gives up.
             breaker: the circuit breaker that every try of the program goes through; while it is
                 open, a try fails immediately with `CircuitOpen`. `do(effect).guarded(breaker)` is
                 for one service of several.
@@ -458,8 +459,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     ) -> Any:
         """Run the program as `run` does, with handlers that may be awaited.
 
-        It runs under asyncio or trio. At the deadline the handler that is being awaited is
-        cancelled.
+        It runs under asyncio or trio. At the deadline the awaited handler is cancelled.
 
         >>> import asyncio
         >>> from ixbackoff import N3, at, call

@@ -135,7 +135,7 @@ def library_of(request: Any) -> Any:
 
 
 def is_readable(answer: Any) -> bool:
-    """Return whether an answer is a short, unread error, which is read before the next wait."""
+    """Return whether an answer is an error with a short, unread body, to be read before a wait."""
     return answer.is_error and not answer.is_closed and is_short(answer.headers)
 
 

@@ -67,7 +67,7 @@ def httpx(client: C, hosts: Collection[str], *, again: bool = True) -> C:
     """Mark the requests of a client of httpx or httpx2 to `hosts`, and return the client.
 
     A service with `ixbackoff.middleware` then leaves the retries to a sender that retries, and ends
-    its runs once the sender no longer waits. If a service answers "do not retry" while this process
+    its runs once the sender no longer waits. An answer "do not retry" is passed on: if this process
     serves a request itself, and that request fails, its answer says "do not retry", too.
 
     >>> import httpx

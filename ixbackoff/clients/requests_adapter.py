@@ -42,7 +42,7 @@ class Adapter(BaseAdapter):
             timed = time_limit() is not None
             allowed: Any = (limited(connect), limited(read)) if timed else timeout
             answer: Any = self._inner.send(request, stream, allowed, *args, **kwargs)
-            answer.connection = self  # requests sends again through it, after a login
+            answer.connection = self  # requests uses it to send again with a login
             if not (answer.ok or stream) and is_short(answer.headers):
                 _ = answer.content  # but with `stream`, the user may read `raw`
             elif timed:

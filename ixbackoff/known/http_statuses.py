@@ -160,7 +160,7 @@ def reason_to_stop(failure: Any) -> str:
 
 
 Judging: TypeAlias = Callable[[Any, Sequence[SentRequest]], Verdict]
-"""A function that judges a failure, given the requests that it belongs to, the first one first."""
+"""A function that judges a failure, given the requests of the failure, the earliest first."""
 
 
 def by_attribute(*names: str) -> Judging:

@@ -1,7 +1,7 @@
 """Failures of httpx and httpx2, and of httpcore and httpcore2 beneath them.
 
-A failure of httpcore does not name its request, which is read from the traceback, as are requests
-before redirects. A request of which a part was sent (`WriteError`) may have been carried out. The
+A failure of httpcore does not name its request. That request, and those before a redirect, are read
+from the traceback. A request of which a part was sent (`WriteError`) may have been carried out. The
 `POST` of a language model's SDK may be repeated after any lost answer (see `language_models`).
 """
 

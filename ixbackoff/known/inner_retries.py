@@ -1,7 +1,7 @@
 """Retries of other libraries inside of one try, as tracebacks and answers show them.
 
-A loop is found if it was still running when it raised the failure. The table below is right for the
-versions that the tests install; a loop of another version may not be found.
+A loop is found if its function is in the traceback of the failure or of a cause. The table below is
+right for the versions that the tests install; a loop of another version may not be found.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .shapes import LONGEST_CHAIN, cause_of, quietly
 
 class Loop(NamedTuple):
     library: str
-    counter: str  # the path from one of its variables to its count, such as `state.attempt`
+    counter: str  # the path from a local variable of the loop to its count, such as `state.attempt`
     more: int  # the number of tries minus that count
     remedy: str  # the argument or setting that turns the loop off
 

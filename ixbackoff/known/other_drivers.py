@@ -4,14 +4,14 @@
 - asyncpg: a statement outside of `connection.transaction()` is committed at once. If the connection
   is lost there, or in a COMMIT, `ConnectionDoesNotExistError` is raised, and the statement may have
   been carried out. If the connection is lost inside a transaction, `InterfaceError` is raised.
-- redis-py itself retries commands after its `ConnectionError` and `TimeoutError`, even if they had
-  been sent, but not if its pool is full. Wrong passwords, which are `ConnectionError`s there, are
-  permanent here.
+- redis-py itself repeats a command after a `ConnectionError` or `TimeoutError`, even if the command
+  had been sent, so both are transient. A full pool is transient, too, although redis-py does not
+  retry. A wrong password, which is a `ConnectionError` there, is permanent.
 - SQLite's extended codes have the primary code in the last byte. A COMMIT that finds the database
   locked leaves the transaction open (see "Transaction" in SQLite's documentation).
 - FTP: after a reply of 400 to 499, the action did not take place (RFC 959, section 4.2).
 - SMTP: a client treats a lost connection as a reply of 451 (RFC 5321, section 3.8). The reply to
-  `QUIT` arrives after the work of a `with` block, so a failed `QUIT` is no reason to repeat it.
+  `QUIT` arrives after a `with` block, so a failed `QUIT` is no reason to repeat the block.
 
 All other failures are judged by their shape.
 """
@@ -98,7 +98,7 @@ def by_neo4j_error(failure: Any) -> Verdict:
         return permanent(failure)
     run = any(through(failure, f"neo4j.{kind}.work.session", "run") for kind in ("_sync", "_async"))
     if run and not through(failure, "neo4j", "_connect"):
-        return permanent(failure, " outside of a transaction, which may have been carried out")
+        return permanent(failure, " in session.run, whose query may have been carried out")
     return Verdict(True)
 
 

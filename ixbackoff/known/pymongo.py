@@ -4,7 +4,7 @@ PyMongo's own second try of a write has the same transaction number, so a server
 the write twice. A try by the program has another number, so a connection that is lost in a write is
 a permanent failure, although PyMongo labels it `RetryableWriteError`. The traceback tells a read
 from a write. A server that answers with `RetryableWriteError` has stopped the write; but after a
-`WriteConcernError` everything is written, and after a bulk write a part may be, unless the
+`WriteConcernError` everything is written, and a part of a bulk write may be written, unless the
 failure is labelled `NoWritesPerformed`.
 
 Sources: MongoDB's specifications of retryable reads, retryable writes and transactions.

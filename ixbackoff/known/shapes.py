@@ -1,8 +1,8 @@
 """Failures of libraries without a module here, and `OSError`s, judged by a status or a cause.
 
 The number in `code` is not read: it can mean anything. A `__context__` counts as a cause only if it
-was caught inside of the same try. Python also sets `__context__` if an `except` block calls a
-function that fails, but to the failure that the block had caught before the try began.
+was caught inside of the same try. If an `except` block calls a function that is retried, the
+`__context__` of its failures is the exception that the block handles, which did not cause them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .http_statuses import SentRequest
 
 STATUSES = ("status_code", "http_status", "status")
-# Of most libraries, of mistralai, of googleapiclient and of elasticsearch, in this order.
+# The attribute with the answer: in most libraries, mistralai, googleapiclient, elasticsearch.
 ANSWERS = ("response", "raw_response", "resp", "meta")
 AZURE_CAUSE = "inner_exception"  # an attribute of azure-core
 SHOWN = frozenset((*STATUSES, *ANSWERS, AZURE_CAUSE, "__getattr__"))
