@@ -1,7 +1,7 @@
 # Each target sets up what it needs in the virtual environment .venv
 PYTHON ?= python3.11
 BIN := .venv/bin
-WORKERS ?= 3
+WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder
 ROOMS ?= _words schedules _limits _meaning
 MINUTES ?= 60

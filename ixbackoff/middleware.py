@@ -40,7 +40,7 @@ def asgi(app: App, *, inner: Inner = "nested", proxies: bool = False, say: bool 
         inner: the decorated functions that have a single try while the caller retries. "nested":
             those with `nested="once"`; "once": all; "last": all, but not in the caller's last try.
         proxies: whether to read and write Envoy's headers. Without a sidecar anybody can send them.
-        say: whether an answer with 429 or 5xx has `x-should-retry: false` if `app` retried in vain.
+        say: whether an answer with 429 or 5xx has `x-should-retry: false` after retries in vain.
 
     Raises:
         Misuse: `inner` is something else.

@@ -22,7 +22,7 @@ def ended(
     waited: float,
     no_wait: bool,
     watched: Watched | None,
-    cancelled: bool = False,
+    cancelled: object = False,
 ) -> None:
     """Add the notes to the failure of a call, log the end, and deliver the last events.
 
@@ -33,7 +33,7 @@ def ended(
     try:
         if isinstance(raised, Exception):
             early = no_wait and k != called.top
-            reason, note = reason_and_note(raised, called, early, cancelled and not no_wait)
+            reason, note = reason_and_note(raised, called, early, bool(cancelled) and not no_wait)
             story = Story(k + 1, k, waited, reason)
             noted(raised, story, note)
             if called.top:  # a single try is not logged, as in `log_ended`

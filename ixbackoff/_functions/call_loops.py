@@ -2,7 +2,7 @@
 
 The loop does the same as the program of a call (`Backoff.program`), many times as fast; a test
 compares the two. A call runs its program instead if it has a time limit, a budget, a stop, a gate
-or another interpreter, or if a run or a request around it allows it only one try, or less time.
+or another interpreter, or if a run around it allows one try, or a request one try or less time.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def guarded(function: Any, awaits: bool, breaker: CircuitBreaker) -> Any:
 
 
 def reported(descent: Callable[[], After], awaits: bool, breaker: CircuitBreaker) -> Any:
-    """Wrap `descent` so that `breaker` counts each failure after which a wait is asked for."""
+    """Wrap `descent` so that `breaker` counts failures: see `CircuitBreaker.counting`."""
     if awaits:
         return lambda: breaker.counting(descent(), clock())
     return lambda: breaker.counting(descent(), time.monotonic)

@@ -45,7 +45,7 @@ def program_of(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], ou
 
 
 def once_in_request(called: Called) -> object:
-    """Return the request being served, if its sender retries, so that the function tries once."""
+    """Return the request being served, if its sender retries in place of this function."""
     request = served()
     if request is None or not called.top or not request.tries_once(called.once):
         return None

@@ -172,7 +172,7 @@ def check_begun(program: object) -> None:
 
 
 REJECTED = placed("REJECTED", StateList[bool]())
-"""Not empty after the first rejection in this process; before, runs skip `check_not_rejected`."""
+"""Not empty after this process's first rejection; before, runs may skip `check_not_rejected`."""
 
 
 def rejection(inner: object, mark: Mark, once: bool = False) -> Misuse:
@@ -197,8 +197,8 @@ def check_not_rejected(mine: Mark, failure: BaseException | None = None) -> None
 def tries_so_far() -> int:
     """Return the number of failed tries before the current one, inside a function or a handler.
 
-    The number is 0 on the first try of a run and outside of runs. Only failures that were followed
-    by a wait count. Use the number where a protocol wants the number of resends, as OpenTelemetry
+    The number is 0 on the first try of a run and outside of runs. A failure counts only if a
+    wait followed it. Use the number where a protocol wants the number of resends, as OpenTelemetry
     does in `http.request.resend_count`.
 
     >>> from ixbackoff import N2, Log, NotReady, at

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 SPREAD, FIRST, FASTER = 100, 1.0, 0.99
-"""The gap between turns after a pause: 1/100 of the pause, at most 1 s, then 1 % less each time.
+"""The gap between turns after a pause: 1/100 of it, 1 s or less, then 1 % less each time.
 
 So clients do not rush in at the second that Retry-After names to all of them, however high the
-limiter's rate is. That rate is reached again after the length of the pause, at most after 100 s.
+limiter's rate is. That rate is reached again within the length of the pause, or within 100 s.
 """
 GROWTH, KEPT = 0.4, 0.7  # the constants of CUBIC, and of botocore's adaptive mode
 SLOWEST, SAMPLE = 0.5, 0.5  # the least rate that learning sets, per second; seconds of a sample
@@ -52,7 +52,7 @@ class Limiter(Gate):
     Traceback (most recent call last):
     ixbackoff.Crowded: not asked: the turn of a try comes in 29.6 s, and it stands in line for 1 s at most
 
-    Without `tries`, each try goes at once, except in a pause, which holds for all programs. If
+    Without `tries`, each try goes at once, except in a pause and soon after it. If
     answers have `RateLimit` and `RateLimit-Policy` headers, the limiter takes their rate.
 
     Args:

@@ -75,8 +75,8 @@ class Plan(NamedTuple):
         commands: the commands issued at most, by kind; as text, they also name the functions whose
             commands are known only at run time.
         longest: the seconds of all tries and waits at most; `None` if they are unknown before the
-            run, inf if the program retries until it succeeds. Limits of tries and `within` of a
-            decorated function bound it, although a plain function may run past its limit.
+            run, inf if the program retries until it succeeds. The time limits of tries (`.limit`)
+            and `within` bound it, although a plain function may run past its limit.
         line: the seconds that a try may stand in line at gates, at most; `longest` includes them.
     """
 

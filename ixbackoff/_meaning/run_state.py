@@ -83,7 +83,7 @@ class ProgramRun(Run):
     retrying = False  # whether the run is in a retry step, which repeats the current effect
     longest: float | timedelta | None = None  # as in `Defaults`; `None`: that of the program
     mark: Mark | None = None  # the mark of the run in its context; it also holds `retries`
-    logger: Logger | None = None  # that of its last wait; `None` before it, and in virtual time
+    logger: Logger | None = None  # of the last wait that `sleeping` logged; `None` before it
     # ons: the `on`s that may choose the next failure, innermost last; `None` without a journal
     ons: list[Predicate] | None = None
     # kept: the answers that the next try of the current retry step reuses, for a journal

@@ -1,7 +1,8 @@
 """The meaning of a program: one flat stream of commands.
 
-`chained` walks the steps of a program. Two tables have all meanings but that of `MapStep`:
-`WELL` while the program has a value, `FAILED` while it has a failure. `in_attempt` is for attempts.
+`chained` walks the steps of a program. Two tables have the meanings of the
+steps: `WELL` while the program has a value (`MapStep` is inlined), `FAILED` while it has a failure.
+`in_attempt` is for attempts.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ def unrolled(
     Args:
         program: the program, or an attempt.
         how: the schedule and the limits.
-        handlers: those that `driven` calls itself; unused in observed runs and in a time limit.
+        handlers: those that `driven` calls directly; unused in observed runs and in a time limit.
         run: the state of the run, if its caller needs it.
         observed: whether to call the current observers. A durable run has its journal between the
             stop and the observers, so it adds them itself.

@@ -93,7 +93,7 @@ class MapStep(FunctionStep):
 
 
 class FirstStep(Step):
-    """Well: perform the effects in turn until one succeeds, from `start_at` or a random one on.
+    """Well: perform the effects in turn, from `start_at` or a random one, until one succeeds.
 
     `answered` makes the value of the step from the index and the answer of the successful effect.
     """
@@ -306,7 +306,7 @@ def checked_effect(effect: Any) -> Any:
 
 
 def fresh(task: Any, function: Any) -> Any:
-    """Return `task`; raise `Misuse` if it is no generator, or if an earlier try has run it."""
+    """Return `task`; raise `Misuse` if it is no generator, or if it has run before."""
     name = getattr(function, "__name__", function)
     kind: type = task.__class__
     if kind is not GeneratorType:

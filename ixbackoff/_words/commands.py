@@ -202,8 +202,8 @@ class Command(AnyCommand, Value, Generic[R]):
 class Repeatable(Command[R]):
     """A command that does no harm if it is issued twice, however late a copy is carried out.
 
-    It is the base of commands that only read, and of commands that their service carries out once
-    even if it is asked twice (with the same `Idempotency-Key`). A PUT is not enough: an abandoned
+    Derive from it a command that only reads, or that its service carries out once even if it is
+    asked twice (with the same `Idempotency-Key`). A PUT is not enough: an abandoned
     copy may be carried out much later, and replace a newer value.
 
     >>> from dataclasses import dataclass

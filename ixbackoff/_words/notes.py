@@ -17,7 +17,7 @@ CANCELLED = f"{NOTE} not tried again: the task was cancelled"
 
 
 class Story(Value):
-    """The account of a run that ended with a failure: the counts of its last note, and the reason.
+    """The account of a failed run: the counts in the last note of its failure, and the reason.
 
     Attributes:
         tries: the number of tries.
@@ -49,7 +49,7 @@ class StoryNote(str):
 
 
 def story_note(story: Story, switched: str = "") -> StoryNote:
-    """Make the note of a story; its end `switched` names the switch that stopped retries."""
+    """Make the note of a story; append `switched`, which names the switch that stopped retries."""
     waits = f"waits: {story.wait_count}, {story.wait_seconds:g} s in all"
     made = StoryNote(f"{TRIES} {story.tries}, {waits}{switched}")
     made.story = story

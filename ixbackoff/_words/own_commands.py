@@ -133,7 +133,7 @@ class Delay(Command[None]):
 
     @property
     def rung(self) -> int:
-        """The waits left, with this one; at `FOREVER` 20 to 1, then 1; 0 in line at a gate."""
+        """The waits left, with this one; at `FOREVER` 20 down to 1, then 1; 0 in line at a gate."""
         return self._rung
 
     @property
@@ -224,7 +224,7 @@ LEAST, MOST = 1e-3, 1e9
 
 
 class Reserve(Command[float]):
-    """A reservation of a turn, the time when a try may begin, at a rate that many processes share.
+    """A reservation of a turn, the time when a try may begin, at a rate that processes can share.
 
     After a burst, at most `tries` tries begin in `per` seconds. `do(effect).through(Reserve(...))`
     issues the command before each try. The try then stands in line for the seconds that the handler

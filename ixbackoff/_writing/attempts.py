@@ -197,7 +197,7 @@ class Attempt(Chain, Generic[E_co, A_co]):
     def through(self, gate: Gate | Reserve) -> Attempt[Any, A_co]:
         """Let each try go through a gate, such as a `Limiter`, and stand in line there.
 
-        A `Reserve` is a gate of many processes: its handler stores the turns, for example in Redis.
+        Processes can share a `Reserve`: its handler stores the turns, for example in Redis.
 
         What is written last is outermost. So `.limit(5).through(gate)` limits the try without its
         time in line, and `.through(gate).limit(5)` limits both together.

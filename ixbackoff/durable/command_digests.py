@@ -25,7 +25,7 @@ class CommandDigest(NamedTuple):
 
 
 def digest_of(command: Command[Any]) -> CommandDigest:
-    if isinstance(command, Together):  # only its effects are counted: attempts cannot be compared
+    if isinstance(command, Together):  # only the number of effects: attempts cannot be compared
         number = len(command.effects)
         if command.hedge is not None:
             return CommandDigest("Twice", "1", "a hedged effect")
@@ -74,7 +74,7 @@ def name_of_function(function: Any) -> str:
     """Return the qualified name of a function; for a bound method, with the class in front."""
     owner: Any = getattr(function, "__self__", None)
     of = "" if owner is None else f"{name_of_class(owner.__class__)}."
-    place: Any = getattr(function, "__objclass__", function)  # a built-in method has it
+    place: Any = getattr(function, "__objclass__", function)  # such as of `str.upper`
     return f"{of}{module_of(str(place.__module__))}:{function.__qualname__}"
 
 

@@ -346,7 +346,7 @@ class Store:
         return True
 
     def stuck(self) -> list[WorkflowStatus]:
-        """Return the segments of stuck runs, which wait for other code."""
+        """Return the stuck segments, which wait for other code."""
         rows, outputs = tables(self._client).workflow_status, tables(self._client).workflow_output
         asked = sqlalchemy.select(rows.c.workflow_uuid).where(
             rows.c.name == DBOS_NAME,

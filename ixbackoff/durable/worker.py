@@ -52,7 +52,7 @@ DBOS_LOGGER = getLogger("dbos")
 POLL = 0.1  # seconds between two queries of a queue, or of a run whose result is awaited
 REJOIN = 1.0  # seconds between two attempts to get a new lock
 THREADS = 64  # handlers that run concurrently in threads
-HEAD_START = 2.0  # seconds by which a segment is due early, because DBOS checks once a second
+HEAD_START = 2.0  # seconds by which a segment is due early: DBOS looks for due ones once a second
 STOPPING = 5.0  # seconds in which the threads that take runs from queues have to end
 WORKERS: list[Worker] = []
 """The worker of this process, if it has one: DBOS allows only one."""

@@ -1,9 +1,9 @@
 """Locks of workers: a worker holds a lock, which shows the other workers that it is alive.
 
-The lock ends with the process of the worker, or with its connection. Each worker checks the locks
-of the others in rounds, about every 2 s. If the lock of a worker is free in two successive rounds,
-the runs of that worker go back into their queues. By then it begins no more commands, even if it is
-alive: a worker begins a command only if it has checked its own lock less than a round before.
+The lock ends with the process of the worker, or with its connection. On a server, each worker
+checks the locks of the others in rounds, about every 2 s. If the lock of a worker is free in two
+successive rounds, the runs of that worker go back into their queues. By then it begins no more
+commands, even if it is alive: before each it has checked its own lock, less than a round ago.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
   been carried out. If the connection is lost inside a transaction, `InterfaceError` is raised.
 - redis-py itself repeats a command after a `ConnectionError` or `TimeoutError`, even if the command
   had been sent, so both are transient. A full pool is transient, too, although redis-py does not
-  retry. A wrong password, which is a `ConnectionError` there, is permanent.
+  retry. Wrong passwords and unknown hosts, which are `ConnectionError`s there, are permanent.
 - SQLite's extended codes have the primary code in the last byte. A COMMIT that finds the database
   locked leaves the transaction open (see "Transaction" in SQLite's documentation).
 - FTP: after a reply of 400 to 499, the action did not take place (RFC 959, section 4.2).

@@ -5,8 +5,8 @@
 
 libpq gives no SQLSTATE for a failure of the connection, so its text decides. A refusal by the
 server itself, such as of a wrong password, is permanent, unless the server starts, stops or is
-full. If no server was reached ("Connection refused"), the failure is transient. Only English texts
-are known, so a failure in another language is permanent.
+full. Texts in `AWAY`, such as "Connection refused", are transient. Only English texts are known, so
+a failure in another language is permanent.
 
 A lost connection rolls back its transaction. But if the answer to a COMMIT is lost, as the
 traceback shows, the transaction may have been carried out.

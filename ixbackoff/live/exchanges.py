@@ -41,7 +41,7 @@ class Exchange:
         self.limits = limits
         self.redirects = 0
         self.in_parts = False  # whether the request is for a range
-        self.before = sys.exception()  # is handled already, so this exchange did not raise it
+        self.before = sys.exception()  # the caller handles it: not raised by this exchange
         self.deadline = deadline
         deadline.what = self.label
         try:

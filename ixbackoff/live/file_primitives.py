@@ -104,7 +104,7 @@ def unlink(path: str) -> None:
 
 
 def check_replaceable(path: str) -> None:
-    """Raise OSError unless `path` is free, or names a regular file or a link to a regular file."""
+    """Raise OSError if `path` ends in a slash, or leads to something but a regular file."""
     if not os.path.basename(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     with suppress(FileNotFoundError):

@@ -45,9 +45,10 @@ def live(
       disk. If a download with a strong ETag breaks off, its part stays as `.{name}.part`, unless it
       is small, and on Linux the next try or run resumes it. Requests accept no encoding; the body
       of an encoded response is stored unchanged.
-    - `Upload` puts a file into an object store. In a folder the copy is on the disk afterwards, and
-      leftovers of killed uploads of the same key, `{key}.ixbackoff#1` and so on, are removed.
-    - `Delay` sleeps and logs the wait: WARNING after a failure, DEBUG in line at a gate, else INFO.
+    - `Upload` puts a file into an object store. If that is a folder, the copy is synced to disk,
+      and leftovers of killed uploads of the same key, `{key}.ixbackoff#1` and so on, are removed.
+    - `Delay` sleeps and logs the wait: after a failure as WARNING, for a try in line at a gate as
+      DEBUG, otherwise as INFO.
     - `Log` goes to `logging`, in one line: control characters and line ends appear as escapes.
       `Throw` raises its exception, and `Call` calls its function.
 

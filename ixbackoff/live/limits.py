@@ -32,8 +32,8 @@ class Limits:
             limit of the program (`within`, `.limit`) wins.
         max_size: bytes of a download; `None`, the default, for no limit.
         max_redirects: the number of redirects that one request follows.
-        connections: the number of concurrent exchanges with one host, over the same `Connections`
-            (under `run_async` inside their `async with`).
+        connections: the number of concurrent exchanges with one host over the same `Connections`;
+            under `run_async` it holds only inside `async with` of the `Connections`.
         addresses: a function from an address of `ipaddress` to a `bool`, true if a connection to it
             may be opened, such as `public_only`; `None`, the default, for all. It gets each address
             that a download or a `HEAD` request is about to connect to, after redirects as well, so

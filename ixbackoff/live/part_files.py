@@ -32,9 +32,9 @@ class PartFile:
     """A file that is written beside its target, and replaces the target once it is complete.
 
     If a response has a strong validator, a note beside the part records the origin of its bytes.
-    Then the part stays after a transient failure or a kill, unless it is small, and the next
-    download resumes it. A part from before a restart of the machine is not resumed, because its
-    last bytes may be missing on the disk. The part is locked, so no two downloads write into it.
+    Then the part stays after a transient failure or a kill, unless it is small, and on Linux the
+    next download resumes it, unless the machine has restarted, because last bytes may be missing on
+    the disk then. The part is locked, so no two downloads write into it.
 
     Args:
         path: the target.

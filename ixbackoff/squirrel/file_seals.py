@@ -51,7 +51,7 @@ def check_sealed(path: str) -> None:
 def state_of(path: str) -> str:
     """Return the size of a file, its time of modification, and the id of this boot.
 
-    After a power cut a file may have the same size but other bytes, but the id of the boot differs.
+    After a power cut a file may have the same size but other bytes: hence the id of the boot.
     """
     found = os.stat(path)
     return f"{found.st_size} {found.st_mtime_ns} {boot_id()}"

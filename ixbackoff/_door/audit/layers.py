@@ -35,7 +35,7 @@ class Layer(NamedTuple):
     library: str = ""
     off: str = ""  # what switches it off, such as `max_retries=0`
     once: bool = False  # `nested="once"`
-    sure: bool = True  # false for a loop that may be no retry, but ask a user or read
+    sure: bool = True  # false for a loop that may be a prompt or a reader, no retry
 
     @property
     def place(self) -> str:
@@ -67,7 +67,7 @@ class LayerTable:
     def __init__(self, more: Path | None, roots: Sequence[Path]) -> None:
         self.rows: list[tuple[re.Pattern[str], dict[str, Any]]] = []
         self.parents: dict[str, str] = {}
-        self.passes: dict[str, int] = {}  # functions that call an argument; its position
+        self.passes: dict[str, int] = {}  # the position of the argument that a function calls
         self.classes: dict[str, list[str]] = {}  # of the code base: each class with its bases
         for file in filter(None, (more, TABLE)):
             read = tomllib.loads(file.read_text(encoding="utf-8"))

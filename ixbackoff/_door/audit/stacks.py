@@ -19,7 +19,7 @@ from .reaching import Reaching
 PRAGMA = re.compile(r"#\s*ixbackoff: one layer\b")
 DEEPEST, KEPT, MOST = 25, 8, 5_000  # at most: nested calls; stacks of a function; its steps
 SPARE, EACH = 600_000, 4  # steps that all functions share, and how many more each function adds
-CALLS = ("", ".call", ".wraps", ".stream", ".run", ".run_async")  # methods that start a retry
+CALLS = ("", ".call", ".wraps", ".stream", ".run", ".run_async")  # of an object that retries
 Step: TypeAlias = ast.Call | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.If | ast.Return
 
 

@@ -17,7 +17,7 @@ class Sketch(NamedTuple):
 
 
 def drawing(ladder: Sketch) -> list[str]:
-    """Draw the rungs downwards; if the first is above N8, only ends and rungs with notes.
+    """Draw the rungs downwards; above N8 only the first, N0, and those with a start or a note.
 
     >>> print(*drawing(Sketch(2, 1, other=2)), sep="\\n")
     N2   *    <- the next program would start here

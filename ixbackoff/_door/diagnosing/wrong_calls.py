@@ -25,7 +25,7 @@ ARGUMENTS = ("argument", "overload", "option")
 
 
 class Written:
-    """An argument, whose `repr` is its text in the source."""
+    """An argument, whose `repr` is its text in the source, or `...` if that is long."""
 
     def __init__(self, node: ast.expr) -> None:
         self.text = ast.unparse(node)

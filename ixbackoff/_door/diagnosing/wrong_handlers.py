@@ -77,7 +77,7 @@ def unanswered(row: str, wanted: str) -> Explanation | None:
     handlers = [f"{one}.handled_by(...)" for one in names if one not in ("Delay", "CallAsync")]
     fixes = [f"Join: interpreter | {' | '.join(handlers)}."] if handlers else []
     if "Delay" in missing:
-        fixes.append("live() has a handler of Delay, and in a test Virtual(...).interpreter.")
+        fixes.append("live() has a handler of Delay; in a test, Virtual(...).interpreter has one.")
     if "CallAsync" in names:
         fixes.append("Write .run_async(live_async()), which has a handler of CallAsync.")
     sentence = f"No handler answers {' and '.join(missing)}."

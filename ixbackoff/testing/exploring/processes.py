@@ -49,7 +49,7 @@ class Process:
         steps = self.program.steps()
         only = steps[0].__class__ if len(steps) == 1 else Step
         ends = not self.recording and self.program._start != ENDLESS
-        # retries: the class of the program's only step if that is a retry, otherwise `None`
+        # retries: the class of the only step if a retry; `None` if `recording` or endless
         self.retries: type | None = only if issubclass(only, RetryStep) and ends else None
         self.runs = 0  # the number of times that it was started anew
         self.died = False  # whether it has died for good

@@ -1,6 +1,6 @@
 """The cells of a world (its attributes, and the keys of its dicts), and which commands share one.
 
-A search switches programs only before a command that shares a cell; `docs/exploring.md` says why.
+With a `Recorder`, a search switches programs only before a command that shares a cell.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hashable stand-ins for worlds and answers, equal only if the originals read the same.
+"""Hashable stand-ins for worlds and answers, equal only if no handler tells the originals apart.
 
 A stand-in has every attribute (not only dataclass fields), and shows which parts are one object. It
 lacks the order of a set, the order of a dict unless an object occurs twice, parts that a class does
