@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from ixbackoff import N0, Do, Hedge, Now, Repeatable, at, attempt, do
 from ixbackoff._meaning.steps import DoStep
-from ixbackoff._words.own_commands import Together
+from ixbackoff._words.standard_commands import Together
 from ixbackoff._writing.attempts import extended
 from ixbackoff.fleet import Events, Request, Service, Serving, simulate
 

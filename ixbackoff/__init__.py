@@ -18,16 +18,7 @@ from ._limits.deadlines import time_limit
 from ._limits.gate_base import Gate
 from ._meaning.replay import Diverged
 from ._meaning.semantics import unroll
-from ._words.call_commands import (
-    Call,
-    CallAsync,
-    Read,
-    ReadAsync,
-    call,
-    call_async,
-    read,
-    read_async,
-)
+from ._words.call_kinds import Call, CallAsync, Read, ReadAsync, call, call_async, read, read_async
 from ._words.commands import AsyncInterpreter, Command, Interpreter, Misuse, Repeatable
 from ._words.failure_classes import (
     CircuitOpen,
@@ -41,7 +32,6 @@ from ._words.failure_classes import (
     Transient,
 )
 from ._words.judging import is_transient
-from ._words.own_commands import Delay, Download, Log, Now, Pick, Reserve, Standard, Throw, Upload
 from ._words.rungs import (
     FOREVER,
     N0,
@@ -71,6 +61,17 @@ from ._words.rungs import (
     Succ,
     Z,
     reflect,
+)
+from ._words.standard_commands import (
+    Delay,
+    Download,
+    Log,
+    Now,
+    Pick,
+    Reserve,
+    Standard,
+    Throw,
+    Upload,
 )
 from ._words.wrong_arguments import explain_arguments
 from ._writing.attempts import Attempt, CommandOrAttempt, Do, attempt, do

@@ -143,7 +143,7 @@ module Language (signature : Signature) where
   bound (end p)                  = 0
   bound (stands {O = O} p)           = O
 
-  -- What an interpreter sees of a run: its commands, and _words/own_commands.Delay(seconds, rung) with its number k.
+  -- What an interpreter sees of a run: its commands, and _words/standard_commands.Delay(seconds, rung) with its number k.
   data Event : Set where
     issued : Command → Event
     waited : (rung k seconds : ℕ) → Event

@@ -19,7 +19,7 @@ from .._meaning.retrying import begins, descents, kinds_and_predicate
 from .._meaning.run_defaults import checked_longest
 from .._running.command_loops import check_run
 from .._words.attribute_advice import no_attribute
-from .._words.call_commands import Call, CallAsync, call, call_async
+from .._words.call_kinds import Call, CallAsync, call, call_async
 from .._words.commands import (
     COROUTINES,
     AsyncInterpreter,
@@ -29,8 +29,8 @@ from .._words.commands import (
 )
 from .._words.failure_classes import On
 from .._words.judging import is_transient
-from .._words.own_commands import Delay
 from .._words.rungs import ENDLESS, N0, Nat, Rung, Z, name_of, position
+from .._words.standard_commands import Delay
 from .._writing.attempts import CommandOrAttempt, do
 from .._writing.programs import Program, at, at_with
 from ..schedules.algebra import Schedule

@@ -13,9 +13,9 @@ from .._meaning.program_names import function_name
 from .._meaning.run_defaults import ONCE, Defaults
 from .._words.checks import above_zero
 from .._words.commands import Misuse, is_coroutine_function
+from .._words.equality_by_fields import fields_of
 from .._words.failure_classes import NotReady, On, checked_predicate, choices
 from .._words.judging import is_transient
-from .._words.values import fields_of
 from .._writing.attempts import expected
 from ..schedules.kinds import powers_of_two
 

@@ -8,7 +8,7 @@ from typing import Any, final
 from .._words.commands import Misuse, Stream
 from .._words.judging import is_transient
 from .._words.notes import NOTE, add_note
-from .._words.own_commands import CLOCK, Delay
+from .._words.standard_commands import CLOCK, Delay
 from .budget_rules import TOKEN, Failures, Requests, Rule, Tokens
 from .command_substitution import passed_on
 

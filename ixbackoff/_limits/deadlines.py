@@ -15,7 +15,7 @@ from .._words.commands import Command, Stream
 from .._words.failure_classes import DeadlineExceeded
 from .._words.judging import is_transient
 from .._words.notes import NOTE, add_note
-from .._words.own_commands import CLOCK, Delay, Together, issued_in_line
+from .._words.standard_commands import CLOCK, Delay, Together, issued_in_line
 from ..schedules.base import After
 from .event_loop import running
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
 from .._words.commands import Command
 from .._words.end_reasons import Reason
+from .._words.equality_by_fields import Value
 from .._words.judging import Inner, inner
-from .._words.values import Value
 
 IDS = count(1)
 

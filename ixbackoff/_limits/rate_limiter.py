@@ -12,7 +12,7 @@ from .._words.checks import between, finite, inf
 from .._words.failure_classes import NotReady, Throttled
 from .._words.headers import RateLimit, rate_limit
 from .._words.judging import asked_for
-from .._words.own_commands import LEAST, MOST, Reserve
+from .._words.standard_commands import LEAST, MOST, Reserve
 from .deadlines import time_limit
 from .gate_base import Gate, out_of_line, too_late
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .._words.commands import Misuse, Stream
 from .._words.failure_classes import Stopped
 from .._words.notes import NOTE, add_note
-from .._words.own_commands import Delay
+from .._words.standard_commands import Delay
 from .command_substitution import passed_on
 from .interrupt_safety import assigned
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .._limits.gate_base import Gate
 from .._words.commands import Command
-from .._words.own_commands import WITHOUT_SERVICE, Reserve, Together
+from .._words.standard_commands import WITHOUT_SERVICE, Reserve, Together
 from .chains import Chain
 from .folds import folded
 from .program_names import function_name

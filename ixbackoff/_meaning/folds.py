@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from .._words.own_commands import Reserve, Together
+from .._words.standard_commands import Reserve, Together
 from .chains import Chain
 from .steps import Guarded, Limited
 

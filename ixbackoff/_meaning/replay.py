@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import CellType
 from typing import Any
 
-from .._words.call_commands import Calling
+from .._words.call_kinds import Calling
 from .._words.commands import Command, Misuse, Stream
 from .._words.failure_classes import CircuitOpen, Crowded, DeadlineExceeded, Predicate
 from .._words.judging import attach, recorded
-from .._words.own_commands import CLOCK, Passage, Refused, Together, issued_in_line
+from .._words.standard_commands import CLOCK, Passage, Refused, Together, issued_in_line
 
 __tracebackhide__ = True
 

@@ -10,7 +10,7 @@ from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._limits.gate_base import Gate
 from .._words.checks import between, inf
-from .._words.values import Value
+from .._words.equality_by_fields import Value
 from ..schedules.algebra import Schedule
 from ..schedules.kinds import powers_of_two
 

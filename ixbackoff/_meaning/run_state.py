@@ -13,8 +13,8 @@ from .._words.end_reasons import Reason
 from .._words.failure_classes import CircuitOpen, Crowded, NotBefore, Predicate, Stopped
 from .._words.judging import is_transient, judge, raised_name
 from .._words.notes import CANCELLED, NOTE, TRIES, Story, add_note, story_note, too_long
-from .._words.own_commands import Delay, delay
 from .._words.rungs import DEEPEST, ENDLESS, name_of
+from .._words.standard_commands import Delay, delay
 from ..schedules.base import After, Chance, Timing, WaitFunction
 from .chains import Chain, Ladder, Position, Step, check_start
 from .program_names import name_of_program

@@ -20,7 +20,8 @@ from .._limits.stopping import checked_stop, stoppable
 from .._words.commands import Command, Handlers, Misuse, Stream
 from .._words.failure_classes import Crowded, Predicate, Stopped
 from .._words.judging import chooses
-from .._words.own_commands import (
+from .._words.rungs import ENDLESS
+from .._words.standard_commands import (
     CLOCK,
     IN_PASSAGE,
     PASSAGE,
@@ -30,7 +31,6 @@ from .._words.own_commands import (
     Reserve,
     in_line,
 )
-from .._words.rungs import ENDLESS
 from ..schedules.algebra import Schedule, check_schedule
 from ..schedules.base import After
 from .chains import Chain, Ladder, Step, chain

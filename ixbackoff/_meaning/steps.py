@@ -17,8 +17,8 @@ from .._limits.breakers import CircuitBreaker
 from .._limits.gate_base import Gate
 from .._words.commands import CO_GENERATOR, Command, Misuse, code_flags
 from .._words.failure_classes import Predicate
-from .._words.own_commands import Delay, Pick, Reserve
 from .._words.rungs import ENDLESS, name_of, position
+from .._words.standard_commands import Delay, Pick, Reserve
 from .chains import Chain, Ladder, Position, Step, check_end, check_start
 from .run_defaults import USUAL
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from .._limits.deadlines import Expired, timely
 from .._words.commands import Handlers, Misuse, Stream, raisable, unawaited
-from .._words.own_commands import CLOCK, LINE, Delay, Passage
+from .._words.standard_commands import CLOCK, LINE, Delay, Passage
 from .chains import Chain, Ladder
 from .run_state import InAttempt, ProgramRun
 

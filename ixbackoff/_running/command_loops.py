@@ -30,8 +30,8 @@ from .._words.commands import (
     raisable,
     unawaited,
 )
-from .._words.own_commands import Delay, Now, Together, issued_in_line
 from .._words.rungs import ENDLESS
+from .._words.standard_commands import Delay, Now, Together, issued_in_line
 from ..schedules.algebra import check_schedule
 from .sleeping import log_ended
 from .tasks_and_timeouts import shielded, with_timeout

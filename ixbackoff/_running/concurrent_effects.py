@@ -24,8 +24,8 @@ from .._meaning.steps import DoStep
 from .._words.commands import Misuse, Stream
 from .._words.failure_classes import Predicate
 from .._words.judging import asked_for, is_transient
-from .._words.own_commands import CLOCK, Together, checked_copy
-from .handler_aborts import ABORT, COPY, Abort
+from .._words.standard_commands import CLOCK, Together, checked_copy
+from .aborting_handlers import ABORT, COPY, Abort
 from .sleeping import poll_async
 from .tasks_and_timeouts import all_tasks, now
 

@@ -10,8 +10,8 @@ from .._words.end_reasons import Reason
 from .._words.judging import Inner, inner
 from .._words.logger import default_logger
 from .._words.notes import NOTE, Story
-from .._words.own_commands import INFO, Delay
 from .._words.rungs import ENDLESS
+from .._words.standard_commands import INFO, Delay
 
 if TYPE_CHECKING:
     from logging import Logger

@@ -19,7 +19,7 @@ from typing import (
 )
 
 from .attribute_advice import no_attribute
-from .values import Value
+from .equality_by_fields import Value
 
 if TYPE_CHECKING:
     I_any = TypeVar("I_any", "Interpreter[Any]", "AsyncInterpreter[Any]")

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .checks import finite, inf
 from .commands import Misuse
+from .equality_by_fields import Value
 from .failure_classes import TRUSTED, NotBefore, Predicate, Transient, checked_retry_after
-from .values import Value
 
 
 class Verdict(Value):

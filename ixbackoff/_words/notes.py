@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from .end_reasons import Reason
-from .values import Value
+from .equality_by_fields import Value
 
 NOTE = "ixbackoff:"
 """The prefix of each note that is added to a failure."""

@@ -39,7 +39,7 @@ from .._meaning.trampoline import IN_PLACE, Perform
 from .._words.commands import Command, Misuse, Repeatable, is_coroutine_function
 from .._words.failure_classes import NotReady, On, checked_predicate, predicate
 from .._words.judging import is_transient
-from .._words.own_commands import Delay, Now, Reserve, Together, checked_copy
+from .._words.standard_commands import Delay, Now, Reserve, Together, checked_copy
 
 if TYPE_CHECKING:
     from datetime import timedelta

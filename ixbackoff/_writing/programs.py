@@ -17,8 +17,8 @@ from .._running.command_loops import run, run_async
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.failure_classes import On, predicate
 from .._words.judging import is_transient
-from .._words.own_commands import Delay, Standard
 from .._words.rungs import FOREVER, N0, Nat, Rung, Succ, name_of, position
+from .._words.standard_commands import Delay, Standard
 from ..schedules.algebra import Schedule
 from .attempts import CommandOrAttempt, overloaded
 

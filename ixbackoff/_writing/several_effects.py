@@ -8,10 +8,10 @@ from typing import Any, Generic, Protocol, TypeVar, overload
 from .._meaning.chains import Chain
 from .._meaning.steps import DoStep, FirstStep, checked_effect
 from .._words.commands import Command, Misuse
+from .._words.equality_by_fields import Value
 from .._words.failure_classes import On, predicate
 from .._words.judging import is_transient
-from .._words.own_commands import Pick, Together
-from .._words.values import Value
+from .._words.standard_commands import Pick, Together
 from .attempts import Attempt, CommandOrAttempt, extended
 
 A = TypeVar("A")

@@ -9,7 +9,7 @@ from .._meaning.chains import Ladder
 from .._meaning.folds import parts
 from .._meaning.steps import Guarded, Limited
 from .._words.commands import AsyncInterpreter, Command, Interpreter, Misuse, without_handlers
-from .._words.own_commands import Delay, Now, Together
+from .._words.standard_commands import Delay, Now, Together
 
 
 def name_all(

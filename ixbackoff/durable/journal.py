@@ -13,8 +13,8 @@ from .._running.concurrent_effects import branches
 from .._words.commands import Command, Stream
 from .._words.end_reasons import Reason
 from .._words.failure_classes import Predicate
-from .._words.own_commands import CLOCK, Delay, Passage, Refused, Together, issued_in_line
 from .._words.rungs import DEEPEST, ENDLESS
+from .._words.standard_commands import CLOCK, Delay, Passage, Refused, Together, issued_in_line
 from .command_digests import CommandDigest, digest_of
 from .idempotency import CurrentCommand, idempotency_key
 

@@ -48,7 +48,7 @@ from .._words.judging import (
     seconds_asked,
 )
 from .._words.notes import add_note
-from .._words.own_commands import (
+from .._words.standard_commands import (
     CLOCK,
     PASSAGE,
     Delay,

@@ -19,8 +19,8 @@ from dbos import DBOS, WorkflowSerializationFormat
 from dbos import error as dbos_errors
 from sqlalchemy.exc import SQLAlchemyError
 
+from .._running.aborting_handlers import ABORT, Abort
 from .._running.command_loops import AnyInterpreter
-from .._running.handler_aborts import ABORT, Abort
 from .._words.commands import Misuse
 from .codec import JSON, decode, encode, encode_failure, shown
 from .dbos_internals import launch, stop_queues, stop_reconnecting

@@ -11,7 +11,7 @@ from .._limits.rate_limiter import Turns
 from .._meaning.chains import Ladder, not_ended
 from .._running.traces import Performed
 from .._words.commands import Command, Handlers, Interpreter, Misuse
-from .._words.own_commands import Log, Now, Pick, Reserve, Throw, throw
+from .._words.standard_commands import Log, Now, Pick, Reserve, Throw, throw
 from .event_queue import Events
 from .services.service import Serving
 from .simulation_outcome import Tally

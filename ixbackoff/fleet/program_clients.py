@@ -26,7 +26,7 @@ from .._running.traces import Performed
 from .._words.commands import Command, Misuse, raisable
 from .._words.failure_classes import DeadlineExceeded
 from .._words.judging import is_transient
-from .._words.own_commands import CLOCK, LINE, Delay, Together
+from .._words.standard_commands import CLOCK, LINE, Delay, Together
 from ..schedules.base import Chance, Timing
 from .environment import Done, Environment
 from .retry_client_state import is_single, limited_command, task_of, unwrapped

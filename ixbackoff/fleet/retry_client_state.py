@@ -25,7 +25,7 @@ from .._words.end_reasons import Reason
 from .._words.failure_classes import CircuitOpen, Crowded, Predicate
 from .._words.judging import is_transient
 from .._words.notes import Story, too_long
-from .._words.own_commands import WITHOUT_SERVICE, Reserve, Together, delay
+from .._words.standard_commands import WITHOUT_SERVICE, Reserve, Together, delay
 from ..schedules.base import After, Timing
 from .environment import Done, Environment
 

@@ -16,8 +16,8 @@ from .._meaning.semantics import guards_of
 from .._meaning.steps import Guard, Guarded
 from .._words.checks import above_zero
 from .._words.commands import Misuse
-from .._words.own_commands import Delay, Log, Now, Pick, Reserve, Throw
 from .._words.rungs import Nat, Z
+from .._words.standard_commands import Delay, Log, Now, Pick, Reserve, Throw
 from .._writing.programs import Program
 from ..schedules.base import Timing
 from .arrivals import Arrivals

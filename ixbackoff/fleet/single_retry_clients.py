@@ -18,7 +18,7 @@ from .._meaning.run_state import InAttempt
 from .._running.traces import Performed
 from .._words.commands import Misuse
 from .._words.failure_classes import Predicate
-from .._words.own_commands import in_line
+from .._words.standard_commands import in_line
 from ..schedules.base import After
 from .program_clients import NOT_YET, ROOM, TaskPerformer
 from .retry_client_state import Refusal, Retrying

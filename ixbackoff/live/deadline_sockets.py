@@ -18,7 +18,7 @@ from typing import Any
 import anyio
 import httpcore2
 
-from .._running.handler_aborts import ABORT
+from .._running.aborting_handlers import ABORT
 from .allowed_addresses import Allowed, checked
 from .httpx_internals import report_cuts
 from .limits import Deadline

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import httpx2
 
-from .._words.own_commands import Download, without_secrets
+from .._words.standard_commands import Download, without_secrets
 from .allowed_addresses import AddressRefused, check_host, check_port
 from .errors import RedirectError, failure_of_status, failure_without_content
 from .limits import Deadline, Limits

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 import anyio
 import httpx2
 
-from .._running.handler_aborts import ABORT, check_not_aborted
+from .._running.aborting_handlers import ABORT, check_not_aborted
 from .limits import Deadline
 
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from .._limits.stopping import checked_stop
 from .._running.sleeping import sleep, sleep_async, sleep_until
 from .._running.tasks_and_timeouts import now
-from .._words.call_commands import Call, CallAsync
+from .._words.call_kinds import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter
 from .._words.extras import LIVE, needed
-from .._words.own_commands import Delay, Download, Log, Now, Pick, Standard, Throw, Upload, throw
 from .._words.printable_text import printable
+from .._words.standard_commands import Delay, Download, Log, Now, Pick, Throw, Upload, throw
 from .connections import Connections, connections_of
 from .limits import Deadline, Limits
 from .uploads import upload, upload_async
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from obstore.store import ObjectStore
 
+    from .._words.standard_commands import Standard
     from .exchanges import Progress
 
 LOGGER = logging.getLogger("ixbackoff")
@@ -47,8 +48,7 @@ def live(
       of an encoded response is stored unchanged.
     - `Upload` puts a file into an object store. If that is a folder, the copy is synced to disk,
       and leftovers of killed uploads of the same key, `{key}.ixbackoff#1` and so on, are removed.
-    - `Delay` sleeps and logs the wait: after a failure as WARNING, for a try in line at a gate as
-      DEBUG, otherwise as INFO.
+    - `Delay` sleeps, and logs the wait: WARNING after a failure, DEBUG in a gate's line, or INFO.
     - `Log` goes to `logging`, in one line: control characters and line ends appear as escapes.
       `Throw` raises its exception, and `Call` calls its function.
 

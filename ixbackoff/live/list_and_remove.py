@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .._running.handler_aborts import check_not_aborted
+from .._running.aborting_handlers import check_not_aborted
 from .._words.extras import LIVE, needed
-from .._words.own_commands import without_secrets
+from .._words.standard_commands import without_secrets
 from .folders import MARK
 from .limits import Deadline, Limits
 from .store_errors import store_failures

@@ -11,8 +11,8 @@ from io import FileIO
 from typing import NamedTuple, Self
 from weakref import WeakSet
 
+from .._running.aborting_handlers import COPY, check_not_aborted
 from .._running.boot_clock import boot_id
-from .._running.handler_aborts import COPY, check_not_aborted
 from .._words.failure_classes import NotReady
 from .._words.printable_text import printable
 from . import file_primitives as system

@@ -15,7 +15,7 @@ import anyio
 import httpcore2
 import httpx2
 
-from .._words.own_commands import without_secrets
+from .._words.standard_commands import without_secrets
 from .allowed_addresses import AddressRefused, check_port
 from .deadline_sockets import AsyncBackend, TimedBackend
 from .host_gates import AsyncHostGate, HostGate

@@ -12,7 +12,7 @@ from .._limits.gate_base import out_of_line, too_late
 from .._limits.rate_limiter import Turns
 from .._running.tasks_and_timeouts import now
 from .._words.commands import AsyncInterpreter, Interpreter
-from .._words.own_commands import Reserve
+from .._words.standard_commands import Reserve
 
 KEY = "ixbackoff:turns:"
 SCRIPT = """

@@ -11,7 +11,7 @@ import httpx2
 
 from .._words.headers import moment
 from .._words.judging import is_transient
-from .._words.own_commands import Download
+from .._words.standard_commands import Download
 from .errors import TooLarge
 from .exchanges import Exchange, Progress
 from .part_files import PartFile, PartOrigin, is_header

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from .._words.commands import Misuse
 from .._words.extras import LIVE, needed
-from .._words.own_commands import without_secrets
+from .._words.standard_commands import without_secrets
 from .allowed_addresses import check_port
 from .limits import DEFAULT_LIMITS, Limits
 

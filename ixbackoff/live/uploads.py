@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
-from .._running.handler_aborts import check_not_aborted
+from .._running.aborting_handlers import check_not_aborted
 from .._words.extras import LIVE, needed
-from .._words.own_commands import Upload, without_secrets
+from .._words.standard_commands import Upload, without_secrets
 from . import folders
 from .file_primitives import naming
 from .limits import Deadline, Limits

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import httpx2
 
-from .._words.own_commands import Download
+from .._words.standard_commands import Download
 from .connections import Connections
 from .deadline_sockets import used
 from .exchanges import Exchange, Progress

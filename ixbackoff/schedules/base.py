@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from .._words.checks import finite, inf
-from .._words.values import Value, fields_of
+from .._words.equality_by_fields import Value, fields_of
 
 WaitFunction: TypeAlias = Callable[[int], float]
 """The waits of one run: a function from k to the seconds of the k-th wait. k grows with each call,

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from .. import N3, Command, Delay, Exponential, at, call
 from .._words.commands import Handler
-from .._words.own_commands import without_secrets
+from .._words.standard_commands import without_secrets
 from ..live import live, s3_store, store_of
 from ..live.store_urls import file_of
 from .fetched_files import made

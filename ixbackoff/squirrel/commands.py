@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from uuid import NAMESPACE_URL, uuid5
 
 from .._words.commands import Command
-from .._words.own_commands import without_secrets
+from .._words.standard_commands import without_secrets
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,7 +16,7 @@ from .. import N3, Command, Delay, Exponential, Program, Upload, Z
 from .._limits.budgets import RetryBudget
 from .._limits.events import Began, Event, WaitBegan
 from .._meaning.run_defaults import Defaults
-from .._running.handler_aborts import ABORT, Abort
+from .._running.aborting_handlers import ABORT, Abort
 from .._words.commands import Handler
 from .._writing.programs import at_with
 from ..durable import Engine, Workflow, durable

@@ -13,7 +13,7 @@ from time import time
 from uuid import uuid4
 
 from .._words.failure_classes import NotReady
-from .._words.own_commands import Download
+from .._words.standard_commands import Download
 from ..live.connections import Connections
 from ..live.exchanges import Exchange, Progress
 from ..live.limits import Deadline

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, TypeAlias
 
 from .._limits.events import WaitBegan
-from .._words.own_commands import Delay, Download, without_secrets
+from .._words.standard_commands import Delay, Download, without_secrets
 from .one_line_text import described, fitted, plain
 from .summary import LONGEST
 

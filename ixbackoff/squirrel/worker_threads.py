@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Generic, TypeVar
 from weakref import WeakValueDictionary
 
-from .._running.handler_aborts import ABORT, Abort
+from .._running.aborting_handlers import ABORT, Abort
 
 A = TypeVar("A")
 T = TypeVar("T")

@@ -23,7 +23,7 @@ from .._words.commands import (
     interpreter_of,
     join_tables,
 )
-from .._words.own_commands import CLOCK, Delay, Log, Now, Pick, Reserve, Throw, Together, throw
+from .._words.standard_commands import CLOCK, Delay, Log, Now, Pick, Reserve, Throw, Together, throw
 from .scripts import DelayedAnswer, Unscripted, given_by
 from .virtual_concurrency import interleaved
 

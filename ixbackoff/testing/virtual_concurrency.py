@@ -12,7 +12,7 @@ from .._limits.deadlines import LEFT
 from .._limits.observers import events_of_parts
 from .._running.concurrent_effects import Aborted, Rules
 from .._words.commands import Command, Stream
-from .._words.own_commands import Together
+from .._words.standard_commands import Together
 
 __tracebackhide__ = True
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ixbackoff.testing.exploring import Broken
-from ixbackoff.testing.exploring.history_machine import Machine
+from ixbackoff.testing.exploring.history_execution import Machine
 from ixbackoff.testing.exploring.processes import Strand
 
 from ..support.generators.random_models import every_end, found, search, timed_search

@@ -25,7 +25,7 @@ from ixbackoff import (
     call,
     call_async,
 )
-from ixbackoff._words.own_commands import Together
+from ixbackoff._words.standard_commands import Together
 from ixbackoff.live import live, live_async
 from ixbackoff.testing import Virtual, always
 

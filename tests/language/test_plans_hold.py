@@ -32,8 +32,8 @@ from ixbackoff import (
 from ixbackoff._meaning.run_state import ProgramRun
 from ixbackoff._meaning.semantics import attempted, chained
 from ixbackoff._meaning.trampoline import driven
-from ixbackoff._words.own_commands import Delay
 from ixbackoff._words.rungs import name_of, position
+from ixbackoff._words.standard_commands import Delay
 from ixbackoff.testing import Virtual, always, answers
 
 from ..support.generators.ladders import programs

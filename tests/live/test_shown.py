@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ixbackoff import N0, Download, Log, Upload, at, call, call_async
-from ixbackoff._words.own_commands import without_secrets
 from ixbackoff._words.printable_text import printable
+from ixbackoff._words.standard_commands import without_secrets
 from ixbackoff.testing.web import Malformed, Origin
 
 from ..support.ways.live import Way, each_way

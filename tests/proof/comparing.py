@@ -10,7 +10,7 @@ from ixbackoff import Schedule, plan
 from ixbackoff._meaning.run_state import ProgramRun
 from ixbackoff._meaning.semantics import attempted, chained
 from ixbackoff._meaning.trampoline import driven
-from ixbackoff._words.own_commands import Delay
+from ixbackoff._words.standard_commands import Delay
 from ixbackoff.schedules import Chance
 
 from ..support.ways.programs import Ask

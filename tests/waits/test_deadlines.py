@@ -39,7 +39,7 @@ from ixbackoff import (
     unroll,
 )
 from ixbackoff._limits.deadlines import Left
-from ixbackoff._words.own_commands import CLOCK
+from ixbackoff._words.standard_commands import CLOCK
 from ixbackoff.testing import Virtual, VirtualAsync, always, answers, takes, waited
 
 from ..support.ways.attempts import Broken, clean_up, guarded, holding, two_of_them, work

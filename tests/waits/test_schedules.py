@@ -35,7 +35,7 @@ from ixbackoff import (
     backoff,
     plan,
 )
-from ixbackoff._words.values import fields_of
+from ixbackoff._words.equality_by_fields import fields_of
 from ixbackoff.schedules import Chance, Timing, WaitFunction
 from ixbackoff.schedules.algebra import Jittered, Longer, Scaled, Seeded, Shorter, Sum
 from ixbackoff.schedules.kinds import powers_of_two

@@ -12,8 +12,8 @@ from random import Random
 from typing import Any
 
 from ..._words.failure_classes import Throttled
-from ..._words.own_commands import Download
 from ..._words.rungs import N0
+from ..._words.standard_commands import Download
 from ..._writing.attempts import do
 from ..._writing.programs import at
 from ..event_queue import Events

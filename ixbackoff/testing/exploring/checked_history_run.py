@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..._running.traces import Performed
 from ..._words.commands import Misuse
 from .history import Drawn, End, History, Option
-from .history_machine import Machine
+from .history_execution import Machine
 from .scope import Scope
 
 __tracebackhide__ = True

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..._running.concurrent_effects import Aborted
 from ..._words.commands import Command
-from ..._words.own_commands import Delay
+from ..._words.standard_commands import Delay
 from ...durable.codec import encode, encode_failure
 from ...durable.command_digests import digest_of
 from ...durable.journal import Entry, Journal, Line, Make, MakeAsync, after

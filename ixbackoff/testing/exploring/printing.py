@@ -8,11 +8,11 @@ from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
 from ..._running.traces import Performed
-from ..._words.own_commands import Delay
-from ..._words.values import fields_of
+from ..._words.equality_by_fields import fields_of
+from ..._words.standard_commands import Delay
 from .checked_history_run import Walk
 from .history import Broken, History, Occurrence, Option, short
-from .history_machine import Machine
+from .history_execution import Machine
 from .persistence import Persistent
 from .scope import Scope
 

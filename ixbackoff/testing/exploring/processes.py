@@ -17,8 +17,8 @@ from ..._meaning.steps import ResumeStep, RetryStep
 from ..._running.concurrent_effects import Aborted, awaits_other
 from ..._words.commands import Interpreter, Misuse, Stream
 from ..._words.judging import asked_for
-from ..._words.own_commands import Delay, Together
 from ..._words.rungs import ENDLESS
+from ..._words.standard_commands import Delay, Together
 from ...durable.journal import Line
 from ...durable.performing import Performer
 from .memory_journal import MemoryJournal

@@ -13,7 +13,7 @@ from ..._words.commands import Misuse
 from .checked_history_run import Walk
 from .hidden_state import WAYS_ROUND, check_unchanged, variables
 from .history import Broken, Explored, History, Occurrence, Option, short
-from .history_machine import Machine
+from .history_execution import Machine
 from .printing import broken, reason_of
 from .scope import Scope
 from .shared_cells import Recorder

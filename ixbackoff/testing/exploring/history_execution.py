@@ -8,7 +8,7 @@ from typing import Any
 from ..._limits.deadlines import time_limit
 from ..._running.traces import Performed
 from ..._words.commands import Handler, Misuse, inherited
-from ..._words.own_commands import CLOCK, Delay, Log, Now, Passage, Pick, Throw, Together
+from ..._words.standard_commands import CLOCK, Delay, Log, Now, Passage, Pick, Throw, Together
 from ...durable.idempotency import CURRENT, CurrentCommand
 from .hidden_state import holds_only
 from .history import Occurrence, Option, short
