@@ -195,6 +195,7 @@ def test_durable_runs_that_were_in_line_reserve_their_turns_anew(
         reserve = Reserve(f"durable {how}", 20, line=60)
         return at(N3).retry(do(Say(str(number))).through(reserve))
 
+    numbers = {f"{number}": number for number in range(60)}
     with redis.Redis(port=redis_port) as client:
         turns = turns_in_redis(client)
 
@@ -206,11 +207,10 @@ def test_durable_runs_that_were_in_line_reserve_their_turns_anew(
         if how == "async":
             interpreter = live_async() | Reserve.awaited_by(awaited) | handlers
         with working(tmp_path, interpreter, page) as engine:
-            for number in range(60):
-                engine.start_with_id(f"{number}", page, number)
+            engine.start_many(page, numbers)
             until(lambda: len(asked) >= 10)
         with working(tmp_path, interpreter, page) as engine:
-            runs = [engine.start_with_id(f"{number}", page, number) for number in range(60)]
+            runs = engine.start_many(page, numbers)
             assert [run.result() for run in runs] == [None] * 60
     assert sorted(number for _, number in asked) == list(range(60))
     assert rate_holds([at for at, _ in asked], 20, LATE)
