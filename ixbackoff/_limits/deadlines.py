@@ -43,7 +43,7 @@ class Limit:
 
     @property
     def blames(self) -> bool:
-        """Whether to blame the service: a command was running, and the limit is not `foreign`."""
+        """True if the service is to blame: a command ran, and the limit is not `foreign`."""
         return self.refused is None and not self.foreign
 
     def expire(self, where: str = "", refused: float | None = None) -> Expired:

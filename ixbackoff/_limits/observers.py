@@ -42,7 +42,7 @@ Its items are `None`, if another interpreter may answer the call, and the combin
 """
 
 LOOK = placed("LOOK", StateList[Observer | None]([None]))
-"""What decorated functions without a fast path read instead of `SWAPPED`; always `[None]`."""
+"""Stands in for `SWAPPED` in decorated functions without a fast path; always `[None]`."""
 
 clock = time.perf_counter
 

@@ -1,4 +1,4 @@
-"""The one definition of a retry: which failures it waits after, and for how many seconds."""
+"""The definition of a retry, for all callers: which failures it waits after, and how long."""
 
 from __future__ import annotations
 

@@ -306,7 +306,7 @@ def checked_effect(effect: Any) -> Any:
 
 
 def fresh(task: Any, function: Any) -> Any:
-    """Return `task`; raise `Misuse` if it is no generator, or if it has run before."""
+    """Return `task`; raise `Misuse` if it is not a generator, or if it has run before."""
     name = getattr(function, "__name__", function)
     kind: type = task.__class__
     if kind is not GeneratorType:

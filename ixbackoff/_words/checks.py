@@ -30,7 +30,7 @@ def finite(number: object) -> float:
 
 
 def in_seconds(length: float | timedelta | None) -> float | None:
-    """Return a length of time in seconds, `None` for `None`; nan if it is no length of time."""
+    """Return a length in seconds, `None` for `None`; nan if it is no number and no timedelta."""
     if length is None or isinstance(length, int | float):
         return length
     datetime = sys.modules.get("datetime")  # a caller with a timedelta has imported it

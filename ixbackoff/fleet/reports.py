@@ -1,4 +1,4 @@
-"""What the `fleet` commands share: flags for seeds, the report of one seed, a table of many."""
+"""The shared parts of `fleet` commands: flags of seeds, a report of one, a table of many."""
 
 from __future__ import annotations
 

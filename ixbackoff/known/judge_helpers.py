@@ -1,4 +1,4 @@
-"""What judges find in a failure, in its class and its traceback, and the verdicts that they make.
+"""Helpers of judges: facts from the class and traceback of a failure, and verdicts.
 
 The traceback has facts that a failure lacks, such as its request. If the traceback was cleared, or
 another version of a library names a function differently, the judge goes by the failure's class.

@@ -71,6 +71,6 @@ def judge_answer(failure: Any, kinds: set[str]) -> Verdict:
 
 
 def is_reading(failure: Exception) -> bool:
-    """Return whether a failure came from a read; `Database.command` is no read, as it may write."""
+    """Return whether a failure came from a read; `Database.command` may write, so it is not one."""
     is_command = any(through(failure, module, "command") for module in OWN_COMMANDS)
     return through(failure, "pymongo", "_read") and not is_command

@@ -1,4 +1,4 @@
-"""What sync and async downloads share, without I/O on the network: headers, responses, the file."""
+"""Downloads, sync and async, without the I/O on the network: headers, responses, the file."""
 
 from __future__ import annotations
 

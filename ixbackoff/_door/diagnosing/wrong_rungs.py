@@ -1,4 +1,4 @@
-"""Explanations of rungs: of steps that are impossible on a rung, and of values that are no rung."""
+"""Explanations of rungs: of steps impossible on a rung, and of values that are not rungs."""
 
 from __future__ import annotations
 
