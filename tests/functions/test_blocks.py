@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -159,6 +160,18 @@ def test_an_interrupt_leaves_the_loop_from_within_the_block() -> None:
                 raise KeyboardInterrupt
             pytest.fail("what follows the block ran")
     assert time_limit() is None, f"also while {caught!r} is looked at"
+
+
+@pytest.mark.parametrize("failures", [0, 1])
+def test_an_interrupt_is_raised_as_the_block_has_raised_it(failures: int) -> None:
+    with pytest.raises(KeyboardInterrupt) as caught:
+        for one_try in again:
+            with one_try:
+                if one_try.number <= failures:
+                    raise NotReady
+                raise KeyboardInterrupt
+    assert [frame.path for frame in caught.traceback] == [Path(__file__)]
+    assert caught.value.__context__ is None
 
 
 def test_each_loop_over_one_backoff_is_a_new_one() -> None:
