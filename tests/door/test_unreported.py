@@ -15,6 +15,15 @@ WRONG = [
     ("@attempt\ndef f():\n    size = yield page\n    return size", "not-an-attempt", 5),
     ("@attempt\ndef f():\n    pass", "not-an-attempt", 4),
     ("@attempt\ndef f():\n    def g():\n        yield from page", "not-an-attempt", 4),
+    ("@attempt\ndef f():\n    yield from Now()\n    Delay(1)", "not-an-attempt", 6),
+    ("@attempt\ndef f():\n    if x:\n        Delay(1)\n    return 2", "not-an-attempt", 6),
+    ("class C(Command[int]): ...\n@attempt\ndef f():\n    C()\n    return 2", "not-an-attempt", 6),
+    (
+        "@attempt\ndef g() -> Attempt[Now, int]:\n    return (yield from Now())\n"
+        "@attempt\ndef f():\n    g()\n    return 2",
+        "not-an-attempt",
+        8,
+    ),
     ("@backoff(N3)\ndef f():\n    yield 1", "wrong-arguments", 4),
     ("@backoff(N3)\nasync def f():\n    yield 1", "wrong-arguments", 4),
     ("@backoff(N3)\nclass F:\n    pass", "wrong-arguments", 4),
@@ -41,6 +50,10 @@ RIGHT = [
     "@attempt\ndef f():\n    return g()",
     "@attempt\ndef f():\n    raise NotImplementedError",
     "@attempt\ndef f():\n    def numbers():\n        yield 1\n    yield from page",
+    "class C: ...\n@attempt\ndef f():\n    C()\n    yield from Now()",
+    "def g() -> int: ...\n@attempt\ndef f():\n    g()\n    print(yield from Now())",
+    "@attempt\ndef f():\n    command = Now()\n    return (yield from command)",
+    "def f():\n    Delay(1)",
     "def f():\n    yield page",
     "@backoff(N3)\ndef f():\n    return [one for one in (yielded() for _ in range(3))]",
     "@backoff(N3)\ndef f():\n    def g():\n        yield 1\n    return list(g())",
@@ -57,7 +70,7 @@ RIGHT = [
     "@backoff(N3, until=r)\ndef f() -> str: ...",
     "def r(a: str) -> bool: ...\n@backoff(N3, on=r)\ndef f() -> int: ...",
 ]
-HEAD = "from ixbackoff import FOREVER, N0, N3, attempt, backoff\n\n"
+HEAD = "from ixbackoff import N3, Attempt, Command, Delay, Now, attempt, backoff\n\n"
 
 
 @pytest.mark.parametrize(("text", "code", "line"), WRONG)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from ..reading.checker_output import Error
+from ..reading.issued_commands import declared
 from ..reading.sources import Source
 from .explained_errors import Finding
 from .explanation import Explanation
@@ -64,10 +65,13 @@ def own(node: ast.AST) -> Iterator[ast.AST]:
 def in_an_attempt(node: Function, source: Source) -> Found:
     if not decorated(node, "attempt", source):
         return []
-    bare = [one for one in own(node) if isinstance(one, ast.Yield)]
+    bare: list[ast.expr | ast.stmt] = [one for one in own(node) if isinstance(one, ast.Yield)]
+    said = "A `yield` without `from` issues its command, and its value has no type."
+    if not bare:
+        bare = [one for one in own(node) if isinstance(one, ast.Expr) and dropped(one, source)]
+        said = "This line makes a command, but does not issue it."
     fix = "Write `yield from` before each command."
     if bare:
-        said = "A `yield` without `from` issues its command, and its value has no type."
         return [(one, Explanation("not-an-attempt", said, fix)) for one in bare]
     for one in own(node):
         if isinstance(one, ast.YieldFrom | ast.Raise) or (
@@ -76,6 +80,12 @@ def in_an_attempt(node: Function, source: Source) -> Found:
             return []
     said = f"The attempt {node.name} issues no command: it has no `yield from`."
     return [(node, Explanation("not-an-attempt", said, fix))]
+
+
+def dropped(node: ast.Expr, source: Source) -> bool:
+    """Return whether a statement is a call that makes a command or an attempt."""
+    made = node.value.func if isinstance(node.value, ast.Call) else None
+    return isinstance(made, ast.Name) and bool(declared(source, made.id))
 
 
 def under_backoff(node: Function | ast.ClassDef, source: Source) -> Found:
