@@ -61,7 +61,7 @@ def subparser(module: str) -> ArgumentParser:
 
 def completed(parser: ArgumentParser) -> ArgumentParser:
     """Mark the arguments of a parser that are files, folders or codes of mistakes."""
-    if parser.prog.endswith(" check"):  # the checker gets its other arguments
+    if parser.prog.endswith(" check"):  # its own parser leaves files to the checker
         parser.add_argument("files", nargs="*", metavar="FILE")
     for action in parser._actions:
         if action.dest == "code":

@@ -26,8 +26,8 @@ def ended(
 ) -> None:
     """Add the notes to the failure of a call, log the end, and deliver the last events.
 
-    There were `k` waits of `waited` seconds in all. `no_wait`: the last failure is not tried
-    again. `cancelled`: the task was cancelled in the last try.
+    There were `k` waits of `waited` seconds in all. `no_wait`: after the last failure no wait
+    began. `cancelled`: the task was cancelled in the last try.
     """
     raised = raisable(failure)
     try:

@@ -89,7 +89,7 @@ class Answered(Value):
 
     Attributes:
         run: the run that issued it.
-        issued: the event of its beginning, the same object.
+        issued: the `Issued` that reported its beginning, the same object.
         seconds: the seconds that it took, on the real clock.
         failure: the exception that it failed with, if it did.
     """
@@ -115,7 +115,7 @@ class WaitBegan(Value):
     Attributes:
         run: the run that waits.
         seconds: the seconds of the wait.
-        rung: the number of waits left, this one included (FOREVER: 20 to 1); 0 in line at a gate.
+        rung: the waits left, with this one; at `FOREVER` 20 down to 1, then 1; 0 in line at a gate.
         failure: the failure before it, or `None` for a wait after a success.
     """
 

@@ -101,7 +101,7 @@ class Hedge:
     def hear(
         self, failure: BaseException | None, now: float, began: float, won: bool = False
     ) -> None:
-        """Take a failure of a request or copy; `None` if it answered or the other ended first."""
+        """Record how a request or its copy ended: its failure, or `None` if it answered or lost."""
         if isinstance(failure, SILENT) or not isinstance(failure, Exception | None):
             return
         transient = failure is not None and is_transient(failure)

@@ -1,4 +1,4 @@
-"""The shared parts of `fleet` commands: flags of seeds, a report of one, a table of many."""
+"""The shared parts of `fleet` commands: seed flags, one simulation's report, a table of many."""
 
 from __future__ import annotations
 

@@ -162,5 +162,5 @@ def connections_of(limits: Limits | None, connections: Connections | None) -> Co
     if not isinstance(shared, Connections):
         raise Misuse(f"connections={shared!r}: give Connections(), or leave it out.")
     if limits not in (None, shared.limits):
-        raise Misuse("These Connections have other limits: give Connections(limits) alone.")
+        raise Misuse("limits= are not those of connections=: pass them to Connections(...) only.")
     return shared

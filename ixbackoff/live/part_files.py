@@ -32,9 +32,9 @@ class PartFile:
     """A file that is written beside its target, and replaces the target once it is complete.
 
     If a response has a strong validator, a note beside the part records the origin of its bytes.
-    Then the part stays after a transient failure or a kill, unless it is small, and on Linux the
-    next download resumes it, unless the machine has restarted, because last bytes may be missing on
-    the disk then. The part is locked, so no two downloads write into it.
+    Then the part stays after a transient failure or a kill, unless it is small. On Linux the next
+    download resumes it if the machine has not restarted: a restart may lose the last bytes. The
+    part is locked, so no two downloads write into it.
 
     Args:
         path: the target.

@@ -1,4 +1,4 @@
-"""Removal of fetched files, only from real folders of this user, that are not links themselves.
+"""Removal of fetched files, only from folders that belong to this user and are not links.
 
 Whoever can write beside such a folder could put a link in its place, and so could a git repository
 that is checked out there. Then the files behind the link would be removed.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-KEPT, SHARE = 500_000, 16  # `each` drops trees after KEPT bytes, but at least 1/SHARE of the source
+KEPT, SHARE = 500_000, 16  # `each` drops trees after max(KEPT, all source / SHARE) bytes
 
 
 class Imported(NamedTuple):
@@ -217,6 +217,6 @@ class CodeBase:
                 gc.enable()
 
     def find(self, name: str) -> Module | None:
-        """Return the module `name`; unless `b` is a library, `b.c` also finds the only `a.b.c`."""
+        """Return the module `name`, or the only one that ends so unless `name` is of a library."""
         library = name.partition(".")[0] in self.libraries
         return self.modules.get(name) or (None if library else self.ends.get(name))

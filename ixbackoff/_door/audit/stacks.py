@@ -99,7 +99,7 @@ class Follower:
         return sorted(kept, key=lambda one: (not one.sure, -one.tries, str(one.places)))
 
     def into(self, function: Closure, at: Context) -> tuple[Stack, ...]:
-        """Return the stacks of a call, through the decorators of its function."""
+        """Return the stacks of a call: those of the body, in the layers of its decorators."""
         scope, here = function.scope, function._replace(env=at.env)
         if not self.reader.entering(here):
             return ()

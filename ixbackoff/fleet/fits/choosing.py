@@ -14,7 +14,7 @@ from .queue_inversion import KINDS, crowded
 from .recorded_tries import Try
 
 IDLE = 0.025  # less than this share of the usual work counts as none: clocks are not exact
-OUTLIERS, NOTHING = 0.01, 1e-4  # the share of outliers (works of any length); their density
+OUTLIERS, NOTHING = 0.01, 1e-4  # the share of tries with work of any length, and its likelihood
 FEWEST, FACTOR = 30, log(1.25)  # of a phase: the fewest tries, the least change of mean log work
 # From MOST workers on, or above MANY tries, PATIENCE + 1 worse fits in a row end the search.
 MOST, MANY, PATIENCE = 24, 50_000, 4
@@ -32,12 +32,12 @@ class Candidate(NamedTuple):
     loss: float  # nats: minus the log-likelihood of the tries' ends, plus a price for each phase
     works: list[float]  # seconds; the effect of the phases is removed
     phases: list[tuple[float, float, float]]  # begin, end, and the factor of all work meanwhile
-    leak: float  # work among many tries, divided by work among few: 1 if the queue explains delays
+    leak: float  # mean work in a crowded service / in a calm one: 1 if the queue explains delays
     busy: int  # the tries that found all workers at work
 
 
 class Model(NamedTuple):
-    """A fitted service; the times are those of its trace."""
+    """A fitted service; `arrivals` and phases are on the clock of its trace."""
 
     near: list[Candidate]  # within 10 nats, the best first
     limit: int | None  # the number of tries in the service that makes it refuse the next one
@@ -129,7 +129,7 @@ def candidate(
     normal = NormalDist(median(core), 1.15 * pstdev(core) or 0.01)
     loss = 2 * len(pieces) * log(len(rows)) - idle * log(NOTHING)
     for (_, work, rate), x in zip(rows, centred, strict=True):
-        density = normal.pdf(x) * rate * usual / work  # of the end: `rate` is d(work)/d(end)
+        density = normal.pdf(x) * rate * usual / work  # of the try's end: d(work)/d(end) is `rate`
         loss -= log((1 - OUTLIERS) * density + NOTHING)
     base = max(pieces, key=lambda piece: piece[1] - piece[0])[2]
     phases = [
