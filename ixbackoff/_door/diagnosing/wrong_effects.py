@@ -160,8 +160,8 @@ def yielded(parsed: Parsed) -> Explanation | None:
         return Explanation(
             "retry-in-an-attempt",
             "An attempt is on one rung, so it cannot contain a program, which waits by itself.",
-            "Write `yield from` before the command itself, and retry the whole attempt; or join the "
-            "programs with >>.",
+            "Write `yield from` before the command itself, and retry the whole attempt; or join "
+            "the programs with >>.",
         )
     if not parsed.wanted or parsed.got in UNKNOWN:
         return None
