@@ -81,7 +81,7 @@ class ProgramRun(Run):
     expired: Expired | None = None  # the timeout that ended the run
     retries = 0  # the number of waits after a failure
     retrying = False  # whether the run is in a retry step, which repeats the current effect
-    longest: float | timedelta | None = None  # as in `Defaults`; `None`: that of the program
+    longest: float | timedelta | None = None  # as in `Defaults`; `None`: the program's
     mark: Mark | None = None  # the mark of the run in its context; it also holds `retries`
     logger: Logger | None = None  # of the last wait that `sleeping` logged; `None` before it
     # ons: the `on`s that may choose the next failure, innermost last; `None` without a journal
@@ -300,9 +300,9 @@ def not_chosen(failure: Exception, by_default: bool) -> str:
 def noted(
     failure: BaseException, story: Story, note: str = "", refused: bool = False
 ) -> BaseException:
-    """Replace the notes that an earlier run left on `failure` by those of this run; return it.
+    """Replace the notes of an earlier run on `failure` by those of this run; return `failure`.
 
-    If the run has `refused` a wait, keep the note that gives the reason: this run has added it.
+    If this run has `refused` a wait, keep the note in which it gave the reason.
     """
     request = served()
     if request is not None:

@@ -1,8 +1,7 @@
 """The meaning of a program: one flat stream of commands.
 
-`chained` walks the steps of a program. Two tables have the meanings of the
-steps: `WELL` while the program has a value (`MapStep` is inlined), `FAILED` while it has a failure.
-`in_attempt` is for attempts.
+`chained` walks the steps of a program, by the table `WELL` while the program has a value, and by
+the table `FAILED` while it has a failure. `in_attempt` walks the steps of an attempt.
 """
 
 from __future__ import annotations
@@ -70,7 +69,6 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 
 Place: TypeAlias = ProgramRun | InAttempt
-"""The place of a chain: on a ladder, or inside an attempt."""
 
 Asked: TypeAlias = "Command[Any] | Enter | None"
 """The request of a step to the trampoline; `None` if the step has none."""
@@ -359,10 +357,7 @@ def backoff(step: BackoffStep, run: ProgramRun, failure: Exception) -> Asked:
 
 
 def retry(step: RetryStep, run: ProgramRun, _: Any) -> Asked:
-    """Perform the effect; while its failure is chosen, wait, descend, and perform it again.
-
-    `retry_with` performs the effect that its function makes of the rung.
-    """
+    """Perform the effect; while its failure is chosen, wait, descend, and perform it again."""
     return Enter(retried(step.on, step.chosen, run))
 
 
@@ -372,13 +367,11 @@ def resume(step: ResumeStep, run: ProgramRun, _: Any) -> Asked:
 
 
 def passed_over(step: Step, run: ProgramRun, _: Any) -> Asked:
-    """Descend by the step, and do nothing else."""
     run.descend(step)
     return None
 
 
 def rejected(step: Step, _place: InAttempt, _value: Any) -> Asked:
-    """Reject a step of a program inside an attempt."""
     raise Misuse(
         f"{step.__class__.__name__} is a step of a program and cannot be in an attempt, or "
         "waits would multiply: put it on the ladder."
@@ -633,7 +626,7 @@ def through(effect: Any, gate: Gate, inside: InAttempt) -> Task:
         return (yield performed(effect, inside))
     clock = IN_PASSAGE if replays else CLOCK
     until, around = deadline_of(inside.limits, now), inside.passed
-    turn = began = None  # the times of its turn, and of its beginning
+    turn = began = None  # when the turn of the try comes, and when the try begins
     line: Delay | None = None
     outcome: Exception | None = None
     ended = False
@@ -696,4 +689,4 @@ def reserved(effect: Any, reserve: Reserve, inside: InAttempt) -> Task:
 
 
 PASSING: Mapping[type, Any] = {CircuitBreaker: guarded, Reserve: reserved}
-"""The function that leads a try through a guard, by its class; for all others, `through`."""
+"""The functions that lead a try through a guard, by the class of the guard; else `through`."""

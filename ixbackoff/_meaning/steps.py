@@ -121,9 +121,9 @@ class OrElseStep(Step):
 
 
 class JoiningStep(Step):
-    """Continue with the program that the function makes; its rungs are `start` to `end`, if known.
+    """Continue with the program that the function makes, from rung `start` to rung `end`.
 
-    `known` is the program, if it is always the same.
+    A rung that is not known is `None`. `known` is the program if the function always returns it.
     """
 
     __slots__ = ("defaults", "end", "function", "known", "start", "unknown", "may_wait")

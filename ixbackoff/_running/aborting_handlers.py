@@ -33,7 +33,7 @@ class Abort:
 ABORT: ContextVar[Abort | None] = ContextVar("ixbackoff_abort", default=None)
 
 COPY: ContextVar[str] = ContextVar("ixbackoff_copy", default="")
-"""The suffix in the names of a handler's files if its effect is a copy in a hedge; else empty."""
+"""In a copy that a hedge makes, a suffix for the names of its temporary files; else empty."""
 
 
 def check_not_aborted() -> None:

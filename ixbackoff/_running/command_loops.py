@@ -100,7 +100,6 @@ async def alone_async(stream: Stream, handlers: Handlers, state: ProgramRun) -> 
 def check_run(
     program: Ladder, interpreter: AnyInterpreter, kinds: type | UnionType, how: Defaults
 ) -> None:
-    """Check the arguments of a run before its first command."""
     if program._end:
         raise not_ended(program._end)
     if not isinstance(interpreter, kinds):
@@ -121,7 +120,6 @@ def check_run(
 
 
 def check_how(how: Defaults, handlers: Handlers) -> None:
-    """Check the arguments of a run that differ from the defaults."""
     check_schedule(how.schedule)
     checked_longest(how.longest)
     checked_budget(how.budget)

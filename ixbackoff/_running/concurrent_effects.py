@@ -167,11 +167,11 @@ class Branch(Notifier):
                 super().notify(event)
 
     def give_up(self, mute: bool) -> None:
-        """Abort the effect; with `mute`, deliver no more events, because it may outlive its run."""
+        """Abort the effect; with `mute`, report its open commands as failed, and nothing later."""
         failure = Aborted()
         self._failures.append(failure)
         self.abort.request()
-        if mute:
+        if mute:  # the effect may outlive its run
             with self._lock:
                 now = monotonic()
                 self.notify(

@@ -76,8 +76,7 @@ def log_wait(
 
 
 def log_inner(name: str, loops: list[Inner], logger: Logger) -> None:
-    """Log the retries of other libraries inside a try; add the name to `INNER_LOGGED`."""
-    if len(INNER_LOGGED) < MOST_LOGGED:  # further names, made at run time, are logged each time
+    if len(INNER_LOGGED) < MOST_LOGGED:  # names for which no room is left are logged each time
         INNER_LOGGED.add(name)
     tries = " and ".join(f"{one.library} tries {one.tries} times" for one in loops)
     remedies = " and ".join(one.remedy for one in loops)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         """A replacement for all waits of the process, active while it is in `SWITCHES`.
 
         Attributes:
-            skips: whether waits take no time; else they are forbidden, unless another switch skips.
+            skips: true if waits take no time; false to forbid them, unless another switch skips.
         """
 
         skips: bool
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 
 LONGEST_SLEEP = 1e9  # seconds, 31 years: a server's Retry-After may ask for more than `sleep` takes
-TICK = 0.05  # seconds between two checks of the stops, in a sleep that they cannot end
+TICK = 0.05  # seconds between checks of the stops, in a sleep that a stop cannot interrupt
 
 SWITCHES = placed("SWITCHES", StateList["Switch"]())
 """The active switches of the process; empty outside of tests."""
@@ -57,7 +57,8 @@ def skipped(seconds: float) -> bool:
 
 
 BLOCKING = 0.1  # seconds: asyncio's own `slow_callback_duration`
-INNER = ("ixbackoff.", "asyncio.", "IPython.", "ipykernel.")  # exempt: a notebook cell may block
+# `check_loop` exempts the coroutines of these modules: a cell of a notebook may block its loop.
+INNER = ("ixbackoff.", "asyncio.", "IPython.", "ipykernel.")
 WARNED: set[str] = set()
 """The names of the coroutine functions that `check_loop` has warned of."""
 

@@ -202,9 +202,9 @@ class Command(AnyCommand, Value, Generic[R]):
 class Repeatable(Command[R]):
     """A command that does no harm if it is issued twice, however late a copy is carried out.
 
-    Derive from it a command that only reads, or that its service carries out once even if it is
-    asked twice (with the same `Idempotency-Key`). A PUT is not enough: an abandoned
-    copy may be carried out much later, and replace a newer value.
+    Derive a command from it if the command only reads, or if its service carries it out once even
+    when asked twice (with the same `Idempotency-Key`). A PUT is not enough: an abandoned copy may
+    be carried out much later, and replace a newer value.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -421,7 +421,7 @@ def unawaited(answer: Any, command: Command[Any]) -> Misuse:
     answer.close()
     kind = command.__class__.__name__
     fix = f"join it as {kind}.awaited_by(...) and run with run_async."
-    if kind in ("Call", "Read"):  # live_async() has a handler of CallAsync, so none must be joined
+    if kind in ("Call", "Read"):  # the user joins no handler: live_async() has that of CallAsync
         fix = f"write {kind.lower()}_async(...), and .run_async(live_async())."
     return Misuse(f"The handler of {kind} answered a coroutine: {fix}")
 

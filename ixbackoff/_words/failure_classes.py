@@ -244,7 +244,6 @@ def decided(
 
 
 def choices(on: On) -> tuple[tuple[type[Exception], ...], tuple[Predicate, ...]]:
-    """Return the exception classes and the predicates in `on`."""
     given: Any = on
     listed: list[Any] = list(given) if isinstance(on, list | tuple) else [given]
     kinds = tuple(choice for choice in listed if _is_exception(choice))

@@ -17,7 +17,6 @@ class StateList(list[T]):
 
 
 def placed(name: str, state: T) -> T:
-    """Store `state` in `PLACES` by its name, and return `state`."""
     PLACES[name] = state
     return state
 

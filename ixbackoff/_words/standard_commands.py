@@ -133,7 +133,10 @@ class Delay(Command[None]):
 
     @property
     def rung(self) -> int:
-        """The waits left, with this one; at `FOREVER` 20 down to 1, then 1; 0 in line at a gate."""
+        """The number of waits left, including this one; 0 for a try in line at a gate.
+
+        At `FOREVER` it goes down from 20 to 1, and stays 1.
+        """
         return self._rung
 
     @property
