@@ -69,8 +69,8 @@ class CommandOrAttempt(Protocol[E_co, A_co]):
 def overloaded(method: Callable[..., A]) -> Callable[..., A]:
     """Mark a method whose types are those of the overloads above it.
 
-    An overload that takes a `Never` can never be called. It exists for the name of that argument, a
-    sentence that type checkers print where a program cannot use the method.
+    An overload that takes a `Never` can never be called. Where a program cannot use the method,
+    type checkers print the name of that argument, which says why.
     """
     return method
 

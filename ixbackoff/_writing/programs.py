@@ -109,7 +109,7 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
         That program starts where this one ends. If the step is passed over, `function` is not
         called, and the run cannot know where that program would have ended, unless `function` is
         annotated or `.at` follows. Without these, the run stays on its rung until it enters another
-        program; a `.retry` before that may have more tries than the type says.
+        program, and until then a `.retry` may have more tries than the type says.
 
         >>> from ixbackoff import N1, N2, at, call
         >>> from ixbackoff.live import live

@@ -38,7 +38,6 @@ def interceptor(backoff: Backoff[Any]) -> Any:
     sending: Resending[Any] = Resending(backoff, failure_of)
 
     def intercept(_: Any, continuation: Any, details: Any, request: Any) -> Any:
-        """Make a call with retries, and return its last outcome; in `grpc.aio` as a coroutine."""
         method = details.method
         name = (method.decode() if isinstance(method, bytes) else method).lstrip("/")
 

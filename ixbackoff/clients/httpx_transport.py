@@ -26,8 +26,6 @@ else:
 
 
 class Transport(Base):
-    """A transport that retries requests of `inner`, by default the usual transport of a client."""
-
     def __init__(self, backoff: Backoff[Any], inner: Any) -> None:
         self._sending: Resending[Any] = Resending(backoff, failure_of, inner)
         self._inners: dict[Any, Any] = {} if inner is None else {None: inner}

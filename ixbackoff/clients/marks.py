@@ -43,7 +43,7 @@ def trying() -> Trying:
 def marking(hosts: Collection[str], again: bool) -> Callable[..., None]:
     """Return a function that marks a request, or removes a mark that a redirect has copied."""
     wrong = isinstance(hosts, str) or not hosts
-    if wrong or any("/" in host or host.count(":") == 1 for host in hosts):  # "::1" has no port
+    if wrong or any("/" in host or host.count(":") == 1 for host in hosts):  # IPv6 has more colons
         advice = 'give the names of hosts, such as {"orders.internal"}, without schemes or ports'
         raise Misuse(f"hosts={hosts!r}: {advice}.")
     names = {host.lower() for host in hosts}
@@ -77,7 +77,7 @@ def httpx(client: C, hosts: Collection[str], *, again: bool = True) -> C:
     Args:
         client: a sync or async client, perhaps with a `transport` that retries.
         hosts: the exact names of the hosts; requests to other hosts get no mark.
-        again: false to send the remaining seconds alone, without the tries.
+        again: false to send only the remaining seconds.
 
     Raises:
         Misuse: `client` is of another library, or `hosts` are not names of hosts.

@@ -44,7 +44,7 @@ class Adapter(BaseAdapter):
             answer: Any = self._inner.send(request, stream, allowed, *args, **kwargs)
             answer.connection = self  # requests uses it to send again with a login
             if not (answer.ok or stream) and is_short(answer.headers):
-                _ = answer.content  # but with `stream`, the user may read `raw`
+                _ = answer.content  # not with `stream`: the user may read `raw`
             elif timed:
                 with suppress(AttributeError):  # the limit is not for the body
                     answer.raw._fp.fp.raw._sock.settimeout(read)

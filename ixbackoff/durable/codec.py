@@ -198,7 +198,7 @@ def decode(encoded: JSON) -> Any:
 
 
 def decode_data(encoded: JSON) -> Any:
-    """Make an instance of a dataclass without `__init__`, which has checked the recorded values.
+    """Make a dataclass instance without calling `__init__`, which would check the values again.
 
     Fields that were added since have their defaults, and removed ones are dropped.
     """

@@ -74,7 +74,7 @@ def name_of_function(function: Any) -> str:
     """Return the qualified name of a function; for a bound method, with the class in front."""
     owner: Any = getattr(function, "__self__", None)
     of = "" if owner is None else f"{name_of_class(owner.__class__)}."
-    place: Any = getattr(function, "__objclass__", function)  # such as of `str.upper`
+    place: Any = getattr(function, "__objclass__", function)  # `str.upper` lacks `__module__`
     return f"{of}{module_of(str(place.__module__))}:{function.__qualname__}"
 
 

@@ -38,8 +38,9 @@ Entry: TypeAlias = dict[str, Any]
   refusal by a gate, or of a try that was aborted while it stood in line.
 - `a`, `f` or `x`: the answer; the failure; or `true` if the command was aborted because a
   concurrent effect had failed.
-- `v`, `on`: the verdict on the failure as it was raised, with the name of its class; and the answer
-  of each of `Line.ons`, innermost first: a bool or seconds. `None` if judging raised an exception.
+- `v`: the verdict on the failure that was raised, with the name of the failure's class.
+- `on`: the answers of the predicates in `Line.ons`, innermost first: each a bool or seconds.
+  `v`, or an answer in `on`, is `None` if judging raised an exception.
 - `in`: the number of the segment (a part of the run between parked waits); added in memory only.
 - `seconds`, `due`, `parks`, `boot`, `boot_due`: the length of a wait; its end, in seconds since the
   epoch; whether it is parked; the id of the boot, and the end on the boot clock.
@@ -188,7 +189,6 @@ class Line:
         return self.again_at[0] if self.again_at else f"{self.path}{self.index}"
 
     def follow(self, run: ProgramRun) -> None:
-        """Connect this line with a run that is about to begin."""
         self.run, run.ons = run, self.ons
 
     def begin_retries(self) -> None:
@@ -212,9 +212,9 @@ class Line:
     def parked_at(self, wait: Entry) -> Checkpoint | None:
         """Return the checkpoint after the current wait; `None` if all of the journal is needed."""
         run = self.run
-        if run is None or run.rung != ENDLESS or run.wait_count < DEEPEST:
+        if self.replays or run is None or run.rung != ENDLESS or run.wait_count < DEEPEST:
             return None
-        if self.replays or run.kept is not self._kept:  # or no command yet in this step
+        if run.kept is not self._kept:  # the current step has not issued a command yet
             return None
         kept = self.places[: len(run.kept or ())]
         found_in = {(self.journal.known(place) or {}).get("in", 0) for place in kept}

@@ -1,4 +1,4 @@
-"""Outages of the database: a call that fails in one is retried while the worker has the run.
+"""Retries of database calls that fail during an outage, as long as the worker has the run.
 
 These retries are not a program, because observers would see that program, the run around it would
 reject it as nested, and the deadline of the run would abort its calls.

@@ -248,7 +248,7 @@ class Performer:
                 reached = Reached.by(stream, value)
         if reached.failure is not None:
             if line.path and self.over is None and is_mistake(reached.failure):
-                self.over = reached.failure  # set first, so aborted branches record no abortion
+                self.over = reached.failure  # so branches that abort after this record nothing
             raise reached.failure
         return reached.value
 

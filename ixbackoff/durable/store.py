@@ -66,7 +66,6 @@ RESUMES = "resumes"
 WAITS = "waits"
 """The attribute of a segment that begins at a checkpoint: the number of the waits before it."""
 QUEUE = "ixbackoff:"
-"""The beginning of the names of queues."""
 
 SEALED = "sealed"
 """The tag of a payload that was sealed; no encoded value has this tag."""
@@ -227,7 +226,6 @@ class Store:
             size = min(2 * size, BATCH)
 
     def workflows(self, runs: list[str]) -> dict[str, str]:
-        """Return the workflow of each run."""
         rows, found = tables(self._client).workflow_status, dict[str, str]()
         asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.attributes)
         for ids in batched(runs):
@@ -308,7 +306,6 @@ class Store:
         return self.steps_of([segment])[segment]
 
     def steps_of(self, segments: list[str]) -> dict[str, list[tuple[int, Entry | None]]]:
-        """Return the steps of each segment, as `steps` does for one."""
         rows = tables(self._client).operation_outputs
         asked = sqlalchemy.select(rows.c.workflow_uuid, rows.c.function_id, rows.c.output)
         found: dict[str, list[tuple[int, Entry | None]]] = {segment: [] for segment in segments}
@@ -568,7 +565,6 @@ def is_cancelled(status: WorkflowStatus) -> bool:
 
 
 def is_resumed(status: WorkflowStatus) -> bool:
-    """Return whether a paused run was resumed, and waits until its worker has released it."""
     return bool((status.attributes or {}).get(RESUMES))
 
 
