@@ -2,8 +2,9 @@
 
 The lock ends with the process of the worker, or with its connection. On a server, each worker
 checks the locks of the others in rounds, about every 2 s. If the lock of a worker is free in two
-successive rounds, the runs of that worker go back into their queues. By then it begins no more
-commands, even if it is alive: before each it has checked its own lock, less than a round ago.
+successive rounds, the runs of that worker go back into their queues. Even if that worker is alive,
+it begins no more commands by then, because a worker begins a command only if a check of its own
+lock succeeded less than a round ago.
 """
 
 from __future__ import annotations

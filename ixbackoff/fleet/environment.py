@@ -88,7 +88,6 @@ def standard(events: Events) -> Handlers:
 
 
 def checked_program(program: Any) -> Ladder:
-    """Return `program`; raise Misuse if it is something else, or is open."""
     if not isinstance(program, Ladder):
         raise Misuse(
             f"{program!r} is not a program: give at(...)..., or a function that returns a program."

@@ -14,7 +14,6 @@ COMMANDS = {
     "fit": ("fit_command", "a model of a service from what its clients recorded"),
     "tune": ("tune_command", "the waits for a number of clients, checked by a simulation"),
 }
-"""The module and the description of each command."""
 
 
 def usage() -> str:

@@ -33,7 +33,6 @@ class Outage(NamedTuple):
 
 
 def checked_outages(outages: Iterable[Outage], seconds: float) -> list[Outage]:
-    """Return the outages in order."""
     over = 0.0
     given: list[Outage] = [*outages]
     if not all(isinstance(outage, Outage) for outage in given):

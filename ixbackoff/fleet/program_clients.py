@@ -55,7 +55,7 @@ class TaskPerformer(ABC):
         *("_arrived", "_environment", "_callers", "_inside", "_task", "_waits_for"),
         *("begun", "done", "number", "room", "since", "thread"),
     )
-    waits = False  # whether the task is that of a program
+    waits = False  # whether the task may wait; the task of an attempt may not
 
     def __init__(self, environment: Environment, number: int, done: Done) -> None:
         self._environment = environment
@@ -82,7 +82,7 @@ class TaskPerformer(ABC):
         self.done(self, value, failure)
 
     def entered(self, attempt: Chain) -> Task | None:
-        """Return the task of an inner attempt; `None` if it failed or is one request (now sent)."""
+        """Return the task of an inner attempt; `None` if it failed, or its one request was sent."""
         environment, inside = self._environment, self._inside
         if not inside.limits and (found := limited_command(attempt)) is not None:
             command, seconds = found
@@ -156,7 +156,7 @@ class TaskPerformer(ABC):
         return raisable(failure)
 
     def request(self, command: Command[Any], serving: Serving, seconds: float | None) -> None:
-        """Perform a command without a task, within `seconds` if no limit is around the command."""
+        """Perform a command that no task issued, within `seconds` if no limit is around it."""
         self._arrived = ASKING
         if self._inside.limits:
             self.ask_in_time(command, serving)
@@ -266,7 +266,7 @@ class TaskPerformer(ABC):
     def settled(
         self, request: Request, value: Any, failure: Exception | None, raised: Any = None
     ) -> None:
-        """Take the result of a request; throw `raised` into the task, or `failure` if not given."""
+        """Take the result of a request; throw `raised` into the task, by default `failure`."""
         self._waits_for = None  # frees the request early
         environment = self._environment
         tally = environment.tally

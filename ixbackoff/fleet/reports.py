@@ -1,4 +1,4 @@
-"""The shared parts of `fleet` commands: seed flags, one simulation's report, a table of many."""
+"""The shared parts of `fleet` commands: seed flags, and reports on one simulation or on many."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ COLUMN = 10
 COLUMNS = {"least": 0.0, "median": 0.5, "most": 1.0}
 RECOVERS = "recovers"
 SHARE, SPAN = 0.8, 10
-"""A service has recovered when, in any 10 s from then on, runs succeed at 0.8 of the rate before
-the outage, or more. (Chance alone can lower the rate by 10 %.)"""
+"""A service has recovered as soon as all intervals of 10 s from then on have at least 0.8 of the
+rate of successful runs before the outage. (Chance alone can lower the rate by 10 %.)"""
 
 
 class Report:

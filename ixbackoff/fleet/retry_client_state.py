@@ -114,8 +114,6 @@ class RunLog:
 
 
 class Retrying:
-    """The state that all clients of one program `at(rung).retry(effect)` share."""
-
     def __init__(
         self,
         environment: Environment,
@@ -133,7 +131,8 @@ class Retrying:
         self.done: Final = done  # called at the end of each run
         self.within: Final = within  # the seconds of a run
         self.chosen: Final = step.chosen  # decides whether a failure is retried
-        self.guarded: Final = not isinstance(step.effect, WITHOUT_SERVICE)  # by gates or a breaker
+        # Whether each try goes through the gates and the breaker.
+        self.guarded: Final = not isinstance(step.effect, WITHOUT_SERVICE)
         through = program._defaults.through
         self.gates: Final = checked_gates("through", () if through is None else through)
         effect, guards = unwrapped(step.effect), list[Guard]()

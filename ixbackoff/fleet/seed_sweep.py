@@ -51,8 +51,8 @@ def each_seed(
     Sample(seeds=(0, 1, 2, 3), results=(35, 41, 37, 32))
 
     The function is sent to the workers by pickle, which sends functions and classes by their names.
-    So `function` has to be at the top level of a module, like functions that `functools.partial`
-    passes to it. On Windows and macOS, and in processes with threads, a script needs its
+    So `function`, and each function that `functools.partial` passes to it, has to be at the top
+    level of a module. On Windows and macOS, and in processes with threads, a script needs its
     `if __name__ == "__main__":`, as for any process pool.
 
     Args:
@@ -215,7 +215,6 @@ def checked_seeds(seeds: object) -> tuple[int, ...]:
 
 
 def checked_jobs(jobs: object, executor: object, seeds: int) -> int:
-    """Return the number of worker processes: at most one for each seed."""
     if jobs is None:
         return min(processors(), seeds)
     if not isinstance(jobs, int) or jobs < 1:

@@ -123,8 +123,8 @@ class Outcome(NamedTuple):
     ) -> float | None:
         """Return the seconds after an outage until runs succeed as often as before.
 
-        From then on to the end, in any `span` seconds in a row, at least `share` of the steady rate
-        succeeds. `None` if that does not happen, or fewer than `span` seconds are left.
+        From then on to the end, in any `span` seconds in a row, runs succeed at `share` of the
+        steady rate or more. `None` if that does not happen, or fewer than `span` seconds are left.
 
         >>> from ixbackoff.fleet import Second
         >>> seconds = [Second(0, 0, 0, 0, well, 0, 0.0, 0.0) for well in (9, 9, 0, 0, 1, 9, 9, 8)]

@@ -14,7 +14,8 @@ from .queue_inversion import KINDS, crowded
 from .recorded_tries import Try
 
 IDLE = 0.025  # less than this share of the usual work counts as none: clocks are not exact
-OUTLIERS, NOTHING = 0.01, 1e-4  # the share of tries with work of any length, and its likelihood
+# OUTLIERS: the share of tries whose work has any length. NOTHING: what they add to a likelihood.
+OUTLIERS, NOTHING = 0.01, 1e-4
 FEWEST, FACTOR = 30, log(1.25)  # of a phase: the fewest tries, the least change of mean log work
 # From MOST workers on, or above MANY tries, PATIENCE + 1 worse fits in a row end the search.
 MOST, MANY, PATIENCE = 24, 50_000, 4
@@ -129,7 +130,7 @@ def candidate(
     normal = NormalDist(median(core), 1.15 * pstdev(core) or 0.01)
     loss = 2 * len(pieces) * log(len(rows)) - idle * log(NOTHING)
     for (_, work, rate), x in zip(rows, centred, strict=True):
-        density = normal.pdf(x) * rate * usual / work  # of the try's end: d(work)/d(end) is `rate`
+        density = normal.pdf(x) * rate * usual / work  # of the end: `rate` is d(work)/d(end)
         loss -= log((1 - OUTLIERS) * density + NOTHING)
     base = max(pieces, key=lambda piece: piece[1] - piece[0])[2]
     phases = [

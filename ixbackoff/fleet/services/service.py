@@ -15,8 +15,6 @@ C = TypeVar("C", bound=Command[Any])
 
 
 class Sender(Protocol):
-    """The sender of a request."""
-
     def settled(self, request: Request, value: Any, failure: Exception | None) -> None:
         """Take the result of `request`."""
 

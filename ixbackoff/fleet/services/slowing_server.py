@@ -186,8 +186,6 @@ class _SlowingServer(Serving):
 
 @dataclass(slots=True, eq=False)
 class Sleeper(Generic[T]):
-    """A request that sleeps."""
-
     item: T
     number: int  # of the requests admitted before it
     arrived: float
