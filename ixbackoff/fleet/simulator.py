@@ -33,7 +33,7 @@ SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""
 
 AT_ONE_TIME = 100
-"""The share of a client in `Events.most`: more than the events of a run with 20 waits."""
+"""What each client adds to `Events.most`: a run with 20 waits has fewer events."""
 
 
 class Simulator:

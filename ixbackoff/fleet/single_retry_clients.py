@@ -1,8 +1,9 @@
 """`RetryClient`: a client of the commonest programs, those that retry one effect.
 
-The rules of budgets, deadlines, gates and breakers are those of `ixbackoff._limits`. Here plain
-calls apply them, on the clock of the simulation; in a stream of commands `budgeted`, `limited`,
-`guarded` and `through` do. tests/fleet/test_guards.py compares the two ways, event by event.
+The rules of budgets, deadlines, gates and breakers are those of `ixbackoff._limits`. A
+`RetryClient` applies them by plain calls, on the clock of the simulation. `budgeted`, `limited`,
+`guarded` and `through` apply them to a stream of commands. tests/fleet/test_guards.py compares the
+two ways, event by event.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class RetryClient(TaskPerformer):
         self._wait_count = 0  # the number of waits of this run
         self._shortest = 0.0  # the seconds of the last wait: the next one is not shorter
         self._log = shared.log()  # the waits of this run for the trace; `None` without a trace
-        self._refusal: Refusal | None = None  # of the run
+        self._refusal: Refusal | None = None
         self._timed = budget if budget is not None and budget.timed else None
         self._account = None if budget is None or budget.timed else budget.open(0.0)
         self._read = 0.0  # when the budget was last used
@@ -50,7 +51,8 @@ class RetryClient(TaskPerformer):
         self._guards = guards
         # The guards that the try passed: a gate with the time, a breaker with its probe (0: none).
         self._passed: tuple[tuple[Any, float], ...] = ()
-        self._line: tuple[float, float, float] | None = None  # times: turn, arrival, last question
+        # The times of a try in line: of its turn, of its arrival, and when its gate was last asked.
+        self._line: tuple[float, float, float] | None = None
 
     def begin(self) -> None:
         shared = self._shared
@@ -234,7 +236,7 @@ def settle(breaker: CircuitBreaker, probe: int, failure: BaseException | None, n
 
 
 def hear(gate: Gate, began: float, value: Any, failure: Any, now: float) -> Any:
-    """Report the end of a try to `gate`, as `through` does; return its failure, if any."""
+    """Report the end of a try to `gate`, as `through` does; return the failure, if any."""
     try:
         if failure is None:
             gate.answer(value)

@@ -38,7 +38,7 @@ TRANSIENT = frozenset(
         "RetryableConflictException",
     }
 )
-"""A concurrent request, a service on the way or a time-out made the request fail."""
+"""A concurrent request, an unreachable identity provider or a time-out made the request fail."""
 
 
 def is_transient(code: str) -> bool:

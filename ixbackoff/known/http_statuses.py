@@ -30,7 +30,7 @@ PROXY_STATUS = re.compile(r"^(?:Tunnel connection failed: )?([1-5][0-9]{2})\b")
 
 
 class SentRequest(NamedTuple):
-    """A request of a failure. `keyed`: not idempotent, but with the header `Idempotency-Key`."""
+    """A request that led to a failure; `keyed` if not idempotent, but with `Idempotency-Key`."""
 
     method: str
     keyed: bool = False

@@ -67,7 +67,7 @@ def through(failure: BaseException, module: str, *functions: str) -> bool:
 
 
 def permanent(failure: BaseException, why: str = " is not known to pass by itself") -> Verdict:
-    """Make the verdict on a permanent failure, whose reason is its name followed by `why`."""
+    """Make the verdict on a permanent failure: the reason is the failure's name and then `why`."""
     return Verdict(False, why=name_of(failure) + why)
 
 

@@ -77,7 +77,7 @@ def errors_of(failure: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def asked(headers: Mapping[str, str], errors: list[Mapping[str, Any]]) -> float | None:
-    """Return the seconds that the service asked to be left alone."""
+    """Return the seconds for which the service asked to be left alone."""
     milliseconds = retry_after({"Retry-After": headers.get("retry-after-ms", "")})
     if milliseconds is not None:
         return milliseconds / 1000
@@ -113,7 +113,7 @@ def duration(text: str) -> float | None:
 
 
 def until(text: str, date: str) -> float | None:
-    """Return the seconds from an HTTP date, or from now, until a time of RFC 3339, or `None`."""
+    """Return the seconds until the time `text`, counted from the HTTP date `date`, or from now."""
     try:
         end = datetime.fromisoformat(text).timestamp()
     except (ArithmeticError, ValueError):

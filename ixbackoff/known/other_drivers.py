@@ -117,7 +117,7 @@ def by_reaching_redis(failure: Any) -> Verdict:
 
 
 def by_redis_nodes(failure: Any) -> Verdict:
-    text, last = str(failure), failure.__cause__ or failure.__context__  # last: of the last node
+    text, last = str(failure), failure.__cause__ or failure.__context__  # the last node's failure
     unreached = "Redis Cluster cannot be connected" in text
     if unreached and last is not None:
         return judge(last)

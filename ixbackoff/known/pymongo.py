@@ -3,9 +3,9 @@
 PyMongo's own second try of a write has the same transaction number, so a server does not carry out
 the write twice. A try by the program has another number, so a connection that is lost in a write is
 a permanent failure, although PyMongo labels it `RetryableWriteError`. The traceback tells a read
-from a write. A server that answers with `RetryableWriteError` has stopped the write; but after a
-`WriteConcernError` everything is written, and a part of a bulk write may be written, unless the
-failure is labelled `NoWritesPerformed`.
+from a write. A server that answers with `RetryableWriteError` has stopped the write, with two
+exceptions: after a `WriteConcernError` everything is written, and a part of a bulk write may be
+written. But if the failure also has the label `NoWritesPerformed`, nothing is written.
 
 Sources: MongoDB's specifications of retryable reads, retryable writes and transactions.
 """

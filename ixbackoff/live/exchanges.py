@@ -41,7 +41,7 @@ class Exchange:
         self.limits = limits
         self.redirects = 0
         self.in_parts = False  # whether the request is for a range
-        self.before = sys.exception()  # the caller handles it: not raised by this exchange
+        self.before = sys.exception()  # the exception that the caller is handling
         self.deadline = deadline
         deadline.what = self.label
         try:

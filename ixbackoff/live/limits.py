@@ -23,8 +23,8 @@ class Limits:
     10.0
 
     Attributes:
-        connect_timeout: seconds to open a connection to one address of a host; under `run_async`
-            without `addresses`, to look up a host and open a connection to any of its addresses.
+        connect_timeout: seconds to open a connection to one address of a host. Under `run_async`,
+            if `addresses` is `None`, they include the look-up and all addresses of the host.
         read_timeout: seconds without a byte from a web server.
         part_timeout: seconds for one request to an object store. A request carries at most 5 MiB,
             or a 10,000th of the file if that is more.
@@ -81,10 +81,7 @@ DEFAULT_LIMITS = Limits()
 
 
 class Deadline:
-    """The time by which a live command has to end: by its own limit or that of its program.
-
-    The limits count from the moment when the deadline is made.
-    """
+    """The time by which a live command has to end: by its own limit or that of its program."""
 
     __slots__ = ("end", "seconds", "what")
 

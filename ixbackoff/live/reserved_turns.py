@@ -104,8 +104,8 @@ def turns_in_postgresql(connect: Callable[[], ContextManager[Any]]) -> Interpret
     >>> interpreter = turns_in_postgresql(lambda: psycopg.connect("host=localhost"))
 
     Args:
-        connect: a function that returns a connection of psycopg 3, for a `with` block that ends its
-            transaction, such as the method `connection` of psycopg's pool.
+        connect: a function, such as the method `connection` of psycopg's pool, that returns a
+            connection of psycopg 3 for a `with` block, at whose end the transaction ends.
     """
 
     def handler(reserve: Reserve) -> float:

@@ -36,11 +36,7 @@ class Fetched(NamedTuple):
 
 
 class Arrival:
-    """A download in progress.
-
-    The part may hold bytes of an earlier try. `progress` is called at the start and after each
-    piece.
-    """
+    """A download in progress; its part may hold bytes of an earlier try."""
 
     def __init__(
         self, command: Download, exchange: Exchange, part: PartFile, progress: Progress | None
@@ -58,10 +54,7 @@ class Arrival:
         self._anew = False  # whether the whole file has to be requested again
 
     def headers(self) -> dict[str, str]:
-        """Return the headers of the next request: a range, if the part can be resumed.
-
-        The range begins with the last bytes of the part, so that they can be compared.
-        """
+        """Return the headers of the next request: a range, if the part can be resumed."""
         origin = self.part.origin
         self.exchange.in_parts = origin is not None and origin.source == self.source
         if origin is None or not self.exchange.in_parts:
