@@ -135,8 +135,9 @@ class Body:
 def grpc_server(*, inner: Inner = "nested", say: bool = True) -> Any:
     """Make an interceptor for servers of `grpc` and of `grpc.aio`, which does what `asgi` does.
 
-    It is for calls with one request and one answer. A caller waits no longer than its deadline.
-    A call that fails after retries in vain has the metadata `grpc-retry-pushback-ms: -1`.
+    It is for calls with one request and one answer. The deadline of a call says how long its
+    caller waits. A call that fails after retries in vain has the metadata
+    `grpc-retry-pushback-ms: -1`.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> import grpc

@@ -37,7 +37,6 @@ class OwnFolder(NamedTuple):
         return [name for name in held if shape.fullmatch(name)]
 
     def age_of(self, name: str, now: float) -> float:
-        """Return the seconds since a file was changed."""
         found = os.stat(self.at(name), dir_fd=self.descriptor, follow_symlinks=False)
         return now - found.st_mtime
 

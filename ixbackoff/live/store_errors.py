@@ -18,7 +18,7 @@ from .limits import Deadline
 
 @contextmanager
 def store_failures(deadline: Deadline) -> Generator[None]:
-    """Raise errors of the store library as failures, `TimeoutError` after the deadline."""
+    """Raise store errors as failures; a time-out after the deadline has the limit in its text."""
     with needed("Upload", "live", LIVE):
         from obstore.exceptions import BaseError
     try:

@@ -116,7 +116,7 @@ def s3_store(
 
 
 def port_of(endpoint: str) -> int | None:
-    """Return the port of a URL, even an impossible one; `None` without one."""
+    """Return the port that a URL names, even one above 65535, or `None`."""
     port = urlsplit(endpoint).netloc.rpartition("]")[2].rpartition("@")[2].partition(":")[2]
     return int(port) if port.isdecimal() else None
 

@@ -66,7 +66,7 @@ class StoreLoop(asyncio.SelectorEventLoop):
         future = next((each for each in args if isinstance(each, StoreFuture)), None)
         handle = super().call_soon_threadsafe(callback, *args, context=context)
         if future is not None:
-            future.settled = True  # last: until here the thread may wait for the GIL
+            future.settled = True  # set last: before this line the thread may wait for the GIL
         return handle
 
     async def settle(self) -> None:
@@ -77,7 +77,6 @@ class StoreLoop(asyncio.SelectorEventLoop):
 
 
 async def from_store(request: Awaitable[T]) -> T:
-    """Await a request of the store library."""
     loop = asyncio.get_running_loop()
     if isinstance(loop, StoreLoop) and isinstance(request, StoreFuture):
         loop.pending.append(request)

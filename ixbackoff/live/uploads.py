@@ -65,7 +65,6 @@ def upload(
 
 
 def pieces(file: BinaryIO, deadline: Deadline, check: Callable[[], None]) -> Iterator[bytes]:
-    """Yield the bytes of a file, with a check before each piece."""
     while piece := file.read(PIECE):
         check()
         deadline.check()

@@ -21,7 +21,8 @@ def json_observer(file: TextIO) -> Observer:
     - `event` is `Began`, `Answered` (the end of a command), `WaitBegan` or `Ended`, and `t` is
       its time in Unix seconds.
     - `process` and `run` together are unique; `name` is that of the run, or of the command.
-    - `seconds` is the length of a command or run, `wait` of a wait; `reason` says why a run ended.
+    - `seconds` is the length of a command or run, and `wait` that of a wait; `reason` says why
+      a run ended.
     - `failure` is the class of a failure, with its HTTP `status` and its `retry_after` if known.
 
     >>> from io import StringIO

@@ -10,7 +10,7 @@ SAME = {"svg.hashsalt": "ixbackoff", "svg.fonttype": "none", "lines.markersize":
 """With these settings the same picture gives the same file, whose text can be searched."""
 COLORS = ("#00548f", "#d55e00", "#00835e", "#b8508c", "#7a5c00", "#2787ba", "#000000")
 BRIGHT = ("#4d9fdc", "#f07f2a", "#1fb588", "#d98bb8", "#d0a92e", "#9bd6f7", "#e6edf3")
-"""Colors that nearly all can distinguish (after Okabe and Ito), on light and on dark pages."""
+"""Colors that nearly all people can distinguish (after Okabe and Ito), `BRIGHT` on dark pages."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "x")
 MARKS = 12  # a line with more points has at least this many markers, at equal distances
@@ -28,7 +28,7 @@ DARK = f"""@media (prefers-color-scheme: dark) {{ text, [style^="fill-op"] {{ fi
 
 
 def line_style(number: int, points: int = 0, colors: Sequence[str] = COLORS) -> dict[str, Any]:
-    """Style the line `number`, from 0, of a picture: lines differ by color, dashes and markers.
+    """Return the style of a line: its `number`, from 0, chooses its color, dashes and marker.
 
     If a line has many `points`, only some of them have a marker.
     """

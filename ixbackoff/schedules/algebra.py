@@ -274,7 +274,7 @@ def check_schedule(schedule: object) -> None:
     elif type(schedule).__module__.partition(".")[0] in ("tenacity", "urllib3", "stamina"):
         hint = "such as Exponential(base=1, cap=60), in place of that of the other library"
     elif callable(schedule):
-        hint = "of a function, Computed(function)"
+        hint = "such as Computed(function)"
     elif isinstance(schedule, list | tuple):
         hint = f"Listed({schedule!r})"
     raise Misuse(f"schedule={schedule!r} is not a Schedule: give one, {hint}.")

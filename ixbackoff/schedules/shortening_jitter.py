@@ -106,7 +106,7 @@ class DecorrelatedJitter(Jitter):
 
 @final
 class RawNormalJitter(Shortening):
-    """Waits as in the pseudo-code of "Exponential Backoff or how not to crash a server", 0 or more.
+    """Waits of the pseudo-code of "Exponential Backoff or how not to crash a server", at least 0.
 
     >>> from ixbackoff.schedules.published import post_blue
     >>> waits = RawNormalJitter(post_blue).preview(30, seed=1)

@@ -29,8 +29,6 @@ STORE = re.compile(r"(file://(localhost)?/+[^/?#]|memory://|s3://[^/@?#]+($|/))[
 
 @dataclass(frozen=True)
 class Storage:
-    """The object store, the index, and the folder for files."""
-
     store: str  # the URL of the object store, without a slash at its end
     stores: dict[str, ObjectStore]  # open stores, by their URLs
     index: str | Path

@@ -73,6 +73,5 @@ def sweep(home: Path, is_needed: Callable[[str], bool]) -> None:
 
 
 def remove_run(home: Path, run: str) -> None:
-    """Remove the folder of one run, if it exists."""
     with suppress(OSError), own_folder(home) as opened:
         opened.remove_inner(run, OURS)

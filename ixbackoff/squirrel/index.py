@@ -46,7 +46,7 @@ INSERT = """INSERT INTO copies (name, place, resource, etag, key, size)
 UPDATE = """UPDATE copies SET resource = :resource, etag = :etag, key = :key, size = :size
     WHERE name = :name AND place = :place AND key = :kept RETURNING key"""
 DIGITS, FRESH = 8, 24
-"""The number of a key's digits for the index and the place, and of its random digits."""
+"""A key has `DIGITS` digits for its index and its place, and then `FRESH` random ones."""
 LIMITS = Limits(total_timeout=30.0)  # of a command, if its program has no shorter limit
 CLOSING = 5.0  # seconds that `close` waits for the current command
 
@@ -160,8 +160,8 @@ class Index:
     def _beginning(self, name: str, place: str) -> str:
         """Return the common prefix of all keys that this index claims for a resource.
 
-        Another index that uses the same store has another prefix, and so has this index if the
-        store gets another name. So an index removes only its own objects.
+        The prefix depends on the mark of this index and on the name of the store, so an index
+        removes only its own objects.
         """
         digits = sha256(f"{self._mark} {place}".encode()).hexdigest()[:DIGITS]
         return f"{name}/{digits}"

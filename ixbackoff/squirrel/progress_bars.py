@@ -53,7 +53,6 @@ class Screen(Progress):
         self.update(self._bars[name], completed=done, total=total)
 
     def remove(self, name: str) -> None:
-        """Remove the bar of a download, if it has one."""
         if (bar := self._bars.pop(name, None)) is not None:
             self.refresh()
             self.remove_task(bar)

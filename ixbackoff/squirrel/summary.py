@@ -23,8 +23,6 @@ REST = 27  # columns for the numbers and the borders
 
 
 class SummaryLine(NamedTuple):
-    """The line of a resource."""
-
     resource: str  # its URL, without secrets
     result: str  # "hit", "copied", or a description of the failure
     tries: int = 0

@@ -367,7 +367,7 @@ def test_a_function_is_refused_with_what_makes_a_schedule_of_it() -> None:
         lambda: untyped.backoff(N3, schedule=squares),
     ]
     for refused in refusals:
-        with pytest.raises(Misuse, match=r"of a function, Computed\(function\)"):
+        with pytest.raises(Misuse, match=r"such as Computed\(function\)"):
             refused()
     assert backoff(N3, schedule=Computed(squares))._settings.schedule == Computed(squares)
 

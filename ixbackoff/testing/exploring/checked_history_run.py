@@ -103,7 +103,6 @@ class Walk:
 
 
 def check(holds: object, name: str, checked: object) -> None:
-    """Raise an `AssertionError` for a check that returned `False`."""
     if holds is False:
         raise AssertionError(f"{name}={getattr(checked, '__name__', '...')} is false")
 

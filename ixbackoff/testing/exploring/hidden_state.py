@@ -18,7 +18,7 @@ WAYS_ROUND = {"type", "__getattribute__", "__setattr__", "__delattr__", "__getst
 
 
 def holds_only(handler: Any, world: object) -> bool:
-    """Return whether a handler holds only the world; if it holds more, it is part of the state."""
+    """Return whether a handler holds only the world; one that holds more is part of the state."""
     if handler.__class__ is MethodType:
         return handler.__self__ is world
     if handler.__class__ is not FunctionType:
