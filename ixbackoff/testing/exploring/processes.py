@@ -113,13 +113,13 @@ class Strand:
         self.key = self.owner.journal.keys.get(self.line.path, 0)
         # known: the hash of the answers that the program still knows, if it only retries one effect
         self.known = 0
-        # before: `known` before the newest answer, if that answer is the first failure of the try
+        # before: the value of `known` before the newest answer, if that was the try's first failure
         self.before: int | None = None
         self.waited: tuple[float, int] | None = None  # the last wait with its rung
         self.failed = self.begun = self.over = False  # failed: whether the current try failed
         self.command: Any = None  # `None` before the beginning and after the end
         self.pending: tuple[Any, BaseException | None] | None = None  # an outcome due at `now`
-        self.branches: list[Strand] | None = None  # those of the current `all_of` or hedge
+        self.branches: list[Strand] | None = None  # the branches of its current `all_of` or hedge
         self.ending: Strand | None = None  # the branch that cleans up, once there is a result
         self.left: list[Strand] = []  # the branches to end after `ending`
         self.result: Result | None = None
