@@ -287,7 +287,6 @@ class VirtualAsync(World[E]):
 
 
 def stable(text: str) -> str:
-    """Return a text without addresses of objects, which differ from run to run."""
     return ADDRESS.sub("", text)
 
 

@@ -100,7 +100,6 @@ class Machine:
 
     @property
     def owner(self) -> Process:
-        """The process whose turn it is."""
         return self.current.owner
 
     def turn(self) -> bool:

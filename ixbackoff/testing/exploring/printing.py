@@ -67,7 +67,6 @@ class StoryWalk(Walk):
         return f"{machine.owner.name}{path}" if path or len(self.scope.programs) > 1 else ""
 
     def add_waits(self) -> None:
-        """Add the waits since the last step to the table."""
         for performed in self.performed[self.shown :]:
             if isinstance(performed.command, Delay):
                 self.rows.append(TableLine("", "", f"... waits {performed.command.seconds:g} s"))
@@ -140,7 +139,7 @@ def pictured(value: Any, name: str = "", depth: int = NESTED) -> dict[str, str]:
 
 
 def parts_of(value: Any, name: str) -> dict[str, Any] | None:
-    """Return the fields or items of a value by name; `None` to show the value as one text."""
+    """Return the fields or items of a value by name, or `None` if it is shown as one text."""
     kind: type[Any] = value.__class__
     if issubclass(kind, dict):
         return {f"{name}[{key_of(key)}]": item for key, item in value.items()}

@@ -49,7 +49,8 @@ class Process:
         steps = self.program.steps()
         only = steps[0].__class__ if len(steps) == 1 else Step
         ends = not self.recording and self.program._start != ENDLESS
-        # retries: the class of the only step if a retry; `None` if `recording` or endless
+        # retries: the class of the program's only step, if that step is a retry, its ladder has an
+        # end, and the process is not `recording`; else `None`
         self.retries: type | None = only if issubclass(only, RetryStep) and ends else None
         self.runs = 0  # the number of times that it was started anew
         self.died = False  # whether it has died for good
@@ -97,7 +98,7 @@ Result: TypeAlias = tuple[Any, BaseException | None, float]
 
 @dataclass(eq=False)
 class Strand:
-    """The commands of a program, or of an effect in `all_of`."""
+    """The commands of a program, or of a branch of an `all_of` or a hedge."""
 
     owner: Process
     stream: Stream
@@ -112,13 +113,13 @@ class Strand:
         self.key = self.owner.journal.keys.get(self.line.path, 0)
         # known: the hash of the answers that the program still knows, if it only retries one effect
         self.known = 0
-        # before: `known` before the newest answer, if that answer is the first failure of the try
+        # before: the value of `known` before the newest answer, if that was the try's first failure
         self.before: int | None = None
         self.waited: tuple[float, int] | None = None  # the last wait with its rung
         self.failed = self.begun = self.over = False  # failed: whether the current try failed
         self.command: Any = None  # `None` before the beginning and after the end
         self.pending: tuple[Any, BaseException | None] | None = None  # an outcome due at `now`
-        self.branches: list[Strand] | None = None  # the branches of its current `all_of`, or `None`
+        self.branches: list[Strand] | None = None  # the branches of its current `all_of` or hedge
         self.ending: Strand | None = None  # the branch that cleans up, once there is a result
         self.left: list[Strand] = []  # the branches to end after `ending`
         self.result: Result | None = None
@@ -127,7 +128,6 @@ class Strand:
         self.place = ""  # the line of user code that raised the failure
 
     def advance(self, answer: Any, failure: BaseException | None) -> None:
-        """Continue to the next command, or to the end."""
         self.begun = True
         self.owner.journal.time = self.now
         run = self.context.run

@@ -163,7 +163,6 @@ class Search:
         self.begin()
 
     def begin(self) -> None:
-        """Forget the results of an earlier search."""
         self.seen: set[int] = set()  # the hashes of the visited states
         self.ends: set[int] = set()  # the hashes of end states after which an additional run began
         self.unmerged = self.histories = self.commands = 0

@@ -104,7 +104,8 @@ class Recorder:
     def __init__(self) -> None:
         self.touched: set[Touch] = set()  # since it was last cleared
         self.touches: dict[tuple[int, int], set[Touch]] = {}
-        self.users: dict[tuple[str, Any], dict[int, bool]] = {}  # by cell and user: true for writes
+        # by cell and user: whether the user may write the cell
+        self.users: dict[tuple[str, Any], dict[int, bool]] = {}
         self.shared: set[tuple[str, Any]] = set()
         self.seen: set[Touch] = set()  # the touches of `always`
         self.grown = False  # whether a command that shared no cell may share one now

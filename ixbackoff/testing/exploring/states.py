@@ -1,8 +1,8 @@
 """Hashable stand-ins for worlds and answers, equal only if no handler tells the originals apart.
 
-A stand-in has every attribute (not only dataclass fields), and shows which parts are one object. It
-lacks the order of a set, the order of a dict unless an object occurs twice, parts that a class does
-not pickle, notes of a failure, and the state of classes and modules (see `hidden_state`).
+A stand-in has every attribute (not only dataclass fields), and shows where an object occurs again.
+It lacks the order of a set, the order of a dict unless an object occurs twice, parts that a class
+does not pickle, notes of a failure, and the state of classes and modules (see `hidden_state`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A web server for tests, on a loopback socket, that fails as real servers do, by a script.
-
-`ixbackoff.testing` does not import this package.
-"""
+"""A web server for tests, on a loopback socket, that fails as real servers do, by a script."""
 
 from .fault_connection import Connection
 from .faults import (

@@ -43,7 +43,7 @@ class Status(Fault):
     Attributes:
         status: the number, 100 to 999.
         retry_after: the header `Retry-After`: seconds; a `datetime`, sent as an HTTP date; a
-            `timedelta`, sent as the HTTP date of `Date` plus the `timedelta`; or a literal text.
+            `timedelta`, added to `Date` and sent as an HTTP date; or a literal text.
         headers: further headers.
         body: the body of the answer.
 
