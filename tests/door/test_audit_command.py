@@ -278,7 +278,8 @@ def outer():
     ],
 )
 def test_counts_are_followed(text: str, tries: str, tmp_path: Path) -> None:
-    [found] = audited(text + loops(3, 2).replace("range(3)", f"range({tries})"), tmp_path)
+    program = loops(4, 2).replace("range(4)", f"range({tries})")
+    [found] = audited(text + program, tmp_path)
     assert found.tries == 8
 
 

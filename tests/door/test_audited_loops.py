@@ -99,6 +99,34 @@ FOUND = {
         outer("for attempt in itertools.count()", handler="if attempt >= 3: raise"),
         "8",
     ),
+    "a head of more than the guard allows": (
+        outer("for attempt in range(10)", handler="if attempt >= 3: raise"),
+        "8",
+    ),
+    "a head that begins at one": (
+        outer("for attempt in range(1, 10)", handler="if attempt == limit: raise"),
+        "8",
+    ),
+    "a head of fewer than the guard allows": (
+        outer("for attempt in range(3)", handler="if attempt > 3: raise"),
+        "6",
+    ),
+    "a head, and a guard of one of two exceptions": (
+        outer(
+            "for attempt in range(10)",
+            "KeyError",
+            "if attempt >= 3: raise\n        except Exception: time.sleep(1)",
+        ),
+        "20",
+    ),
+    "a head, and a guard that only goes on": (
+        outer("for attempt in range(10)", handler="if attempt == 0: continue"),
+        "20",
+    ),
+    "a head, and a guard that may not leave": (
+        outer("for attempt in range(10)", handler="if attempt >= 3 and work: raise"),
+        "20",
+    ),
     "a count before the try": (
         "def outer(limit=4):\n    count = 0\n    while True:\n"
         "        if count == limit: raise Gone\n        try: return twice()\n"

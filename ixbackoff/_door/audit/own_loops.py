@@ -192,7 +192,7 @@ class Loops:
             tests.append((loop.test, 0))
             otherwise = inf if isinstance(loop.test, ast.Constant) else None
         elif name_of(loop.iter) != "count":
-            return self.length(loop.iter, at)
+            return self.left_early(loop, self.length(loop.iter, at), at)
         else:
             lines[ast.unparse(loop.target)] = loop.end_lineno or 0
         down = {name for name, _, op in steps if isinstance(op, ast.Sub)}
@@ -218,6 +218,25 @@ class Loops:
                 late = lines.get(name, 0) > line > tried
                 found.append(max(0, limit - start + (kind in (ast.Gt, ast.LtE)) + late))
         return min(found) if found else otherwise
+
+    def left_early(self, loop: ast.For, most: float | None, at: Context) -> float | None:
+        """Return `most`, or fewer if each handler that goes on has an `if attempt >= 3: raise`."""
+        tries = [one for one in level(loop.body) if isinstance(one, ast.Try)]
+        again = [handler for one in tries for handler in one.handlers if goes_on(handler.body)]
+        if most is None or name_of(loop.iter) != "range" or not again:
+            return most
+        args = loop.iter.args if isinstance(loop.iter, ast.Call) else []
+        start: Any = number(self.reader.values(args[0], at)) if len(args) == 2 else 0
+        limits = [[most] for _ in again]
+        for handler, found in zip(again, limits, strict=True):
+            for guard in guards(handler.body):
+                match guard.test:
+                    case ast.Compare(left, [ast.Eq() | ast.GtE() | ast.Gt() as kind], [right]):
+                        limit: Any = number(self.reader.values(right, at))
+                        alike = ast.unparse(left) == ast.unparse(loop.target) and exits(guard.body)
+                        if alike and None not in (limit, start) and len(args) < 3:
+                            found.append(limit - start + 1 + isinstance(kind, ast.Gt))
+        return max(min(found) for found in limits)
 
     def length(self, node: ast.expr, at: Context) -> float | None:
         if isinstance(node, ast.Call) and name_of(node) == "range":
