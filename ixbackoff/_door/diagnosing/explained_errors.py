@@ -119,7 +119,7 @@ def findings(
 
 
 def is_repeated(before: Finding, finding: Finding) -> bool:
-    """Return whether both findings are one mistake, in a `with`, a call or a bare `@backoff`."""
+    """Return whether a checker has reported one mistake, such as a wrong call, a second time."""
     first, second = before.error, finding.error
     return (
         before.explanation == finding.explanation
