@@ -47,7 +47,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def dispatched(arguments: list[str]) -> int:
-    """Run the command that the first argument names."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print(usage())
         return 0

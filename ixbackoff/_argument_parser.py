@@ -84,8 +84,6 @@ def parser_of(main: Callable[[list[str]], int], words: Sequence[str] = ()) -> Pa
 
 
 class Flag(NamedTuple):
-    """A flag of a command."""
-
     name: str  # without the dashes
     default: float | str | Path | None
     read: Callable[[str], object]  # `bool` for a flag without a value
@@ -218,6 +216,5 @@ def name_of_file(file: Path) -> str:
 
 
 def in_one_line(error: BaseException) -> str:
-    """Describe an exception in one line."""
     message = printable(" ".join(str(error).split()))
     return f"{error.__class__.__name__}: {message}" if message else error.__class__.__name__

@@ -14,7 +14,7 @@ from .python_files import python_files
 if TYPE_CHECKING:
     from .reading.checker_output import Error
 
-UNCHANGED = ("full", "concise")  # formats that print errors without an explanation as they are
+UNCHANGED = ("full", "concise")  # formats that print unexplained errors as they are
 FORMATS = (*UNCHANGED, "json", "github", "sarif")
 
 

@@ -29,7 +29,7 @@ def parsed(words: list[str]) -> Namespace:
         usage="ixbackoff plan MODULE:PROGRAM [options] [-- ARGUMENT ...]",
         description="Show what a program does at most, without running it: its tries, its waits, "
         f"its time, and whether that fits a limit. {named_objects.TRUST}",
-        epilog="Exit status: 0, 1 if the program does not fit a limit, 2 if it has no plan.",
+        epilog="Exit status: 0; 1 if the program does not fit a limit; 2 if it has no plan.",
     )
     parser.add_argument(
         "program",

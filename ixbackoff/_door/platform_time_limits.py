@@ -63,7 +63,6 @@ class Fit(NamedTuple):
 
 
 def fit(plan: Plan, limit: ServiceLimit) -> Fit:
-    """Compare the plan of a program with a limit."""
     no, instead = f"does not fit {limit}", f"give it within={limit.seconds:g}, or a lower rung"
     if plan.longest == inf:
         return Fit(limit, False, f"{no}: it retries until it succeeds; {instead}")

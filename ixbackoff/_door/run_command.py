@@ -29,7 +29,7 @@ def parsed(words: list[str], of_shell: bool, given: Sequence[Any] = ()) -> Names
         description="Run a program, or retry a shell command on a ladder, whose waits never get "
         "shorter. Waits are logged to standard error; the value of a program is printed to "
         f"standard output. {named_objects.TRUST}",
-        epilog="Exit status of a program: 0, 1 if it fails, 2 if it cannot be run; of a shell "
+        epilog="Exit status of a program: 0; 1 if it fails; 2 if it cannot be run. Of a shell "
         f"command: the status of its last try, or {shell_command.LATE} if --within ended that try.",
     )
     parser.add_argument(

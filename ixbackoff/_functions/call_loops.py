@@ -2,7 +2,8 @@
 
 The loop does the same as the program of a call (`Backoff.program`), many times as fast; a test
 compares the two. A call runs its program instead if it has a time limit, a budget, a stop, a gate
-or another interpreter, or if a run around it allows one try, or a request one try or less time.
+or another interpreter, if a run or request around it allows one try, or if the nearest time limit
+around it is that of a request.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ def caller(backoff: Any, function: Any) -> Any:
 # with an object, a retry takes a fifth longer. What only a retry needs is made at a failure.
 #
 # A call at N0 sets no mark, because its mark would hide the run around it. Any other call marks the
-# context. It does so again before a retry if the mark has been replaced meanwhile, by a retry of
-# an observer, of a signal handler or of a task with the same context.
+# context. It does so again before a retry if the mark has been replaced meanwhile, by a retry in
+# an observer, in a signal handler or in a task with the same context.
 
 
 def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:

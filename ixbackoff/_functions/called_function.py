@@ -22,7 +22,7 @@ class Called:
         self.backoff = backoff
         self.function = function
         self.name: str = backoff._settings.name or name or function_name(function)
-        # once: whether the backoff has nested="once": of two nested functions, the inner tries once
+        # once: whether nested="once" is given, so that the inner of two nested functions tries once
         self.once: bool = backoff._settings.nested == ONCE
         self.top: int = backoff._top  # the greatest number of waits
         self.tries: int | None = None if self.top == ENDLESS else self.top + 1  # at most

@@ -18,7 +18,7 @@ class Imported(NamedTuple):
     name: str = ""  # empty for the module itself
 
 
-BINDING = (ast.stmt, ast.withitem, ast.Call, ast.NamedExpr, ast.Lambda)  # calls: `a.mount(b, c)`
+BINDING = (ast.stmt, ast.withitem, ast.Call, ast.NamedExpr, ast.Lambda)  # `a.mount(b, c)` binds too
 Binding: TypeAlias = "Scope | Imported | ast.AnnAssign | ast.expr"
 
 
@@ -217,6 +217,6 @@ class CodeBase:
                 gc.enable()
 
     def find(self, name: str) -> Module | None:
-        """Return the module `name`, or the only one that ends so unless `name` is of a library."""
+        """Find a module by its name, or by a unique end of its name if no library has that name."""
         library = name.partition(".")[0] in self.libraries
         return self.modules.get(name) or (None if library else self.ends.get(name))

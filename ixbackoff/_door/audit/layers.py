@@ -35,7 +35,7 @@ class Layer(NamedTuple):
     library: str = ""
     off: str = ""  # what switches it off, such as `max_retries=0`
     once: bool = False  # `nested="once"`
-    sure: bool = True  # false for a loop that may be a prompt or a reader, no retry
+    sure: bool = True  # false for a loop that may not retry, but prompt a user or read
 
     @property
     def place(self) -> str:

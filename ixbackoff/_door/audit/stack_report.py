@@ -65,7 +65,6 @@ def text(
 
 
 def findings(stacks: Iterable[Stack]) -> Iterator[Finding]:
-    """Yield the stacks as findings, for the formats of `check`."""
     for stack in stacks:
         inner = ", ".join(f"{one.label} ({one.place})" for one in stack.layers[1:])
         outer = stack.layers[0].label

@@ -158,7 +158,8 @@ class Follower:
         found: list[Stack] = []
         for stack in stacks:
             nested = layer.library == OURS and any(one.once for one in (layer, *stack.layers[:1]))
-            bare = tuple(one for one in stack.layers if one.off != ONCE)  # nested @backoff: one try
+            # with nested="once" an inner @backoff makes one try, so it is no layer
+            bare = tuple(one for one in stack.layers if one.off != ONCE)
             one = stack._replace(layers=bare) if nested else stack
             verdicts = {name: self.table.retried(layer.catches, name) for name in one.gives}
             if layer.catches == ():  # it retries results only

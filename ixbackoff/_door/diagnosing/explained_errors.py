@@ -119,7 +119,7 @@ def findings(
 
 
 def is_repeated(before: Finding, finding: Finding) -> bool:
-    """Return whether both findings are one mistake, in a `with`, a call or a bare `@backoff`."""
+    """Return whether a checker has reported one mistake, such as a wrong call, a second time."""
     first, second = before.error, finding.error
     return (
         before.explanation == finding.explanation
@@ -133,7 +133,7 @@ def is_repeated(before: Finding, finding: Finding) -> bool:
 
 
 def types_in(error: Error) -> Iterator[tuple[str, int, str, str]]:
-    """Yield an error's place and types; mypy's two reports of one lambda have the same."""
+    """Yield an error's place and types: equal tuples for mypy's two errors about one lambda."""
     for one in parse(error.message):
         yield error.file, error.line, answer(one.got), answer(one.wanted)
 

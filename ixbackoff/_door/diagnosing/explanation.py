@@ -8,9 +8,7 @@ from .ladder_drawing import Sketch
 
 
 class Explanation(NamedTuple):
-    """The replacement of a message; `ixbackoff explain CODE` prints the page of `code`."""
-
-    code: str
+    code: str  # `ixbackoff explain CODE` prints its page
     sentence: str
     fix: str
     ladder: Sketch | None = None

@@ -17,7 +17,7 @@ class Sketch(NamedTuple):
 
 
 def drawing(ladder: Sketch) -> list[str]:
-    """Draw the rungs downwards; above N8 only the first, N0, and those with a start or a note.
+    """Draw the rungs downwards; if the top is above N8, only the top, start, end, `other` and N0.
 
     >>> print(*drawing(Sketch(2, 1, other=2)), sep="\\n")
     N2   *    <- the next program would start here

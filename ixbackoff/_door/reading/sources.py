@@ -208,7 +208,7 @@ class Source:
         return name or self.begun_at(place)
 
     def begun_at(self, place: Place) -> str:
-        """Return the last name of the longest chain that begins at a place or after its "@"."""
+        """Return the last name of the longest chain that begins at a place; skip an "@" there."""
         if self.line(place.line)[place.column - 1 :].startswith("@"):
             place = Place(place.line, place.column + 1)
         found = [
