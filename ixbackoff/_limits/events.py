@@ -113,9 +113,9 @@ class WaitBegan(Value):
     """The beginning of a wait that no limit has refused.
 
     Attributes:
-        run: the run that waits.
         seconds: the seconds of the wait.
-        rung: the waits left, with this one; at `FOREVER` 20 down to 1, then 1; 0 in line at a gate.
+        rung: the waits left, including this one; at `FOREVER`, 20 down to 1, and then always 1. A
+            wait in line at a gate has the rung 0.
         failure: the failure before it, or `None` for a wait after a success.
     """
 
@@ -133,7 +133,6 @@ class Ended(Value):
     """The end of a run.
 
     Attributes:
-        run: the run.
         reason: why it ended.
         seconds: the seconds that it took, on the real clock.
         failure: the exception that it ended with, if it did.
@@ -155,7 +154,6 @@ class Hedged(Value):
     """The end of a try that had a second copy.
 
     Attributes:
-        run: the run.
         after: the seconds after which the copy began.
         won: whether the copy was answered first.
     """
