@@ -9,7 +9,7 @@ from typing_extensions import override
 from .._words.checks import between
 from .._words.failure_classes import Throttled
 
-TOKEN = 1000  # the unit of counts: whole thousandths add up to the same total in any order
+TOKEN = 1000  # thousandths: sums of whole numbers do not depend on their order
 MOST = 10**9
 AFFORDED = "tokens, so that a retry can be paid for"
 SLICES = 10

@@ -86,8 +86,8 @@ class RetryBudget:
 
         A retry needs more than half of `max_tokens`. The rule and the default numbers are those of
         gRFC A6, "gRPC Retry Design" (`A6-client-retries.md`); gRPC has one budget for each server
-        name. While there are more failures than `token_ratio` times the successes, the budget soon
-        refuses all retries. The last failure of a program counts, too, if it is transient.
+        name. If failures stay more than `token_ratio` times the successes, the budget soon refuses
+        all retries. The last failure of a program counts, too, if it is transient.
 
         >>> RetryBudget.grpc()
         <RetryBudget: 10 of 10 tokens left, a retry needs more than 5>

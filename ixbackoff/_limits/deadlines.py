@@ -26,9 +26,8 @@ __tracebackhide__ = True
 
 
 class Limit:
-    """A time limit on a part of a run: on the whole run, or on one attempt."""
+    """A time limit on a part of a run, which is one attempt or the whole run."""
 
-    # Class attributes: most limits change none of them.
     over = False  # whether the part was interrupted at its deadline
     ending = False  # whether the part is cleaning up, after its deadline, Ctrl-C or the like
     foreign = False  # whether the limit comes from the caller of a request that the run serves
@@ -203,8 +202,8 @@ def in_time(command: Command[Any], limits: Sequence[Limit]) -> Stream:
     if around is not None and around.seconds < left:
         left, foreign = around.seconds, around.foreign
     # Each branch of `Together` counts its seconds from its own start. If it had the deadline of
-    # `Together`, it could expire just before `Together` does, and that second expiry would cancel
-    # the cleanup of the branch.
+    # `Together`, it could expire just before `Together`, whose expiry would then cancel the cleanup
+    # of the branch.
     counts = real and command.__class__ is not Together
     current = Left(left, now + left if counts else None, clock)
     current.foreign = foreign
@@ -243,7 +242,7 @@ def check_in_time(
 
 
 def clean_up(limits: Sequence[Limit], error: BaseException) -> None:
-    """Mark parts as cleaning up: for an `Expired`, its part and those inside it; otherwise all."""
+    """Mark all parts as cleaning up, or after an `Expired` its part and the parts inside it."""
     outermost = error.limit if isinstance(error, Expired) else None
     first = limits.index(outermost) if outermost in limits else 0
     for limit in limits[first:]:

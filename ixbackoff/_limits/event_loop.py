@@ -37,14 +37,14 @@ def running() -> tuple[ModuleType | None, ModuleType | None]:
 # cancellation came before the call if a frame that is still on the stack has caught it.
 #
 # What remains: if a task has caught its cancellation and left the `except` without `uncancel()`, a
-# decorated function believes that its first try was cancelled. trio has no such count: in a
-# cancelled scope of trio the wait before the next try is cancelled.
+# decorated function believes that its first try was cancelled. trio has no such count, but it
+# cancels the wait before the next try if the scope around the call is cancelled.
 
 
 def cancelled_since(failure: BaseException | None = None) -> Callable[[], int]:
     """Return a function that tells whether the current task has been cancelled since this call.
 
-    If `failure`, that of the first try of a call, is given, cancellations in that try count, too.
+    Given a call's first `failure`, the function also reports cancellations in the failed try.
     """
     try:
         asyncio = sys.modules["asyncio"]

@@ -17,8 +17,8 @@ class Run:
     """One run of a program, a function or a block; its attributes change until it ends.
 
     Attributes:
-        name: the name of the program or function, by default that of its first function or command;
-            for a block, that of the function around it.
+        name: the name of the function or program; a program without a name has that of its first
+            function or command. A block has the name of the function around it.
         id: a number that is unique in this process; a durable run has its own id, a string.
         tries: the number of tries that have begun; at `Began` the first may be counted already.
         wait_count: the number of waits that are over.
@@ -113,9 +113,9 @@ class WaitBegan(Value):
     """The beginning of a wait that no limit has refused.
 
     Attributes:
-        run: the run that waits.
         seconds: the seconds of the wait.
-        rung: the waits left, with this one; at `FOREVER` 20 down to 1, then 1; 0 in line at a gate.
+        rung: the waits left, including this one; at `FOREVER`, 20 down to 1, and then always 1. A
+            wait in line at a gate has the rung 0.
         failure: the failure before it, or `None` for a wait after a success.
     """
 
@@ -133,7 +133,6 @@ class Ended(Value):
     """The end of a run.
 
     Attributes:
-        run: the run.
         reason: why it ended.
         seconds: the seconds that it took, on the real clock.
         failure: the exception that it ended with, if it did.
@@ -155,7 +154,6 @@ class Hedged(Value):
     """The end of a try that had a second copy.
 
     Attributes:
-        run: the run.
         after: the seconds after which the copy began.
         won: whether the copy was answered first.
     """

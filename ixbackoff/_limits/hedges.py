@@ -22,13 +22,13 @@ SAVED = 10.0  # tokens
 
 @final
 class Hedge:
-    """A second copy of slow requests, for at most a share `extra` of all requests, plus one.
+    """Second copies of slow requests: of n requests, at most `extra * n + 1` get one.
 
     With `extra=0.05`, a request is slow if it takes longer than 95 % of the last 1000. So `extra`
     sets the time before a copy and the number of copies, as in Finagle's `BackupRequestFilter`. A
     bucket limits the copies while the whole service is slow: a request adds `extra` tokens, a copy
-    takes 1, as does a transient failure of the service except `NotReady`. After a refusal with a
-    Retry-After, such as `Throttled(30)`, there are no copies until that time is over.
+    takes 1, and a transient failure of the service takes 1, but `NotReady` does not. After a
+    refusal with a Retry-After, such as `Throttled(30)`, no copy begins until that time is over.
 
     Use one hedge for each service, for all programs, threads and tasks that ask it.
 
@@ -101,7 +101,7 @@ class Hedge:
     def hear(
         self, failure: BaseException | None, now: float, began: float, won: bool = False
     ) -> None:
-        """Record how a request or its copy ended: its failure, or `None` if it answered or lost."""
+        """Record the end of a request or copy; `failure` is `None` after an answer or an abort."""
         if isinstance(failure, SILENT) or not isinstance(failure, Exception | None):
             return
         transient = failure is not None and is_transient(failure)

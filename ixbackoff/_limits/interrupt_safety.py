@@ -32,9 +32,9 @@ from typing import TypeVar
 # and an outer `finally`, and does nothing the second time: `assigned` below, and `Notifier.end`.
 #
 # What remains: a second Ctrl-C can cut the outer `finally` short as well; and the `Answered` of a
-# program's command can be lost, because one `finally` delivers it. An observer written in Python
-# counts as called even if Ctrl-C strikes where it begins. Debuggers and tracers can raise anywhere,
-# so they may leave the mark of a run uncleared.
+# program's command can be lost, because only one `finally` delivers it. An observer written in
+# Python counts as called even if Ctrl-C strikes where it begins. Debuggers and tracers can raise
+# anywhere, so they may leave the mark of a run uncleared.
 
 T = TypeVar("T")
 

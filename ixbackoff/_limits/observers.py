@@ -38,7 +38,8 @@ PRESENT: list[Observer] = []
 SWAPPED = placed("SWAPPED", StateList[Observer | None]())
 """Not empty if a decorated function has to leave its fast path.
 
-Its items are `None`, if another interpreter may answer the call, and the combined observer, if any.
+It contains `None` if another interpreter may answer the call, and the combined observer if there is
+one.
 """
 
 LOOK = placed("LOOK", StateList[Observer | None]([None]))
@@ -110,7 +111,6 @@ def contains(observers: Iterable[Observer], observer: Observer) -> bool:
 
 
 def shown(value: object) -> str:
-    """Return `repr(value)`, or a default one if that raises."""
     try:
         return repr(value)
     except Exception:

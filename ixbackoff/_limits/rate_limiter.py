@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 SPREAD, FIRST, FASTER = 100, 1.0, 0.99
-"""The gap between turns after a pause: 1/100 of it, 1 s or less, then 1 % less each time.
+"""After a pause, the first gap between turns is 1/100 of the pause, at most 1 s.
 
-So clients do not rush in at the second that Retry-After names to all of them, however high the
-limiter's rate is. That rate is reached again within the length of the pause, or within 100 s.
+Each further gap is 1 % shorter. So clients do not rush in at the second that Retry-After names to
+all of them, however high the limiter's rate is. That rate is reached again within the length of the
+pause, and within 100 s at the latest.
 """
 GROWTH, KEPT = 0.4, 0.7  # the constants of CUBIC, and of botocore's adaptive mode
 SLOWEST, SAMPLE = 0.5, 0.5  # the least rate that learning sets, per second; seconds of a sample
@@ -31,7 +32,7 @@ SLOWEST, SAMPLE = 0.5, 0.5  # the least rate that learning sets, per second; sec
 
 @final
 class Limiter(Gate):
-    """At most `tries` in `per` seconds for all programs, after a burst; other tries stand in line.
+    """After a burst, at most `tries` in `per` seconds for all programs; other tries stand in line.
 
     Turns are `per / tries` seconds apart, in the order in which tries come; after a rest,
     `burst` tries go at once. A try whose turn would come after more than `line` seconds fails with

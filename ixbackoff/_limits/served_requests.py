@@ -22,7 +22,7 @@ Inner: TypeAlias = Literal["nested", "once", "last"]
 
 
 class ServedRequest:
-    """A request, which ends when the web server gets its answer; later code is not part of it."""
+    """A request. It ends when the web server gets the answer, and later code is not part of it."""
 
     in_vain = False  # whether something was tried again in vain, or must not be tried again
     over = False

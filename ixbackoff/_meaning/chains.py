@@ -27,10 +27,7 @@ class Step:
         return rung
 
     def parts(self) -> tuple[Any, ...]:
-        """Return the effects and programs in the step, or the functions that make them in a run.
-
-        By default, these are its attributes `effect` and `function`.
-        """
+        """Return the effects and programs in the step, or the functions that make them in a run."""
         return tuple(getattr(self, name) for name in ("effect", "function") if hasattr(self, name))
 
     def bound(self, rung: int) -> int:
@@ -106,7 +103,7 @@ class Ladder(Chain):
 
 
 PROGRAM = "__ixbackoff_program__"
-"""The attribute of a decorated function that makes the program of one call of it."""
+"""An attribute of each decorated function: the function that makes the program of one call."""
 
 
 def program_of(given: object, *arguments: object) -> object:
@@ -122,7 +119,6 @@ def chain(kind: type[C], before: Chain | None, last: Step | None, recovers: bool
     """Make a chain; every chain, and so every attempt and program, is made here.
 
     Args:
-        before: all steps but the last, if there are any.
         recovers: true if the last step can recover from a failure.
     """
     made = object.__new__(kind)

@@ -36,7 +36,6 @@ class Commands(NamedTuple):
         return summed((self, other))
 
     def most(self, other: Commands) -> Commands:
-        """Return the maximum of both, kind by kind."""
         if self is other:
             return self
         kinds = dict(self.kinds)

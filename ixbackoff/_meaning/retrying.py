@@ -47,7 +47,7 @@ def descents(
     shortens: bool = False,
     longest: float = inf,
 ) -> Callable[[], After]:
-    """Return a function that begins a retry: it returns the function that computes the waits.
+    """Return a function to call when a retry begins; it returns one that computes the waits.
 
     While a rung is left and the failure is chosen, there is a wait. It is never shorter than the
     wait before, or than the service asked for. An endless ladder has the waits of the deepest
