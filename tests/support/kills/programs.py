@@ -139,7 +139,8 @@ class Record:
     def read(self) -> list[Performed]:
         if not self.path.exists():
             return []
-        return [happened(line) for line in self.path.read_text().splitlines()]
+        whole, _, _ = self.path.read_text().rpartition("\n")  # another process may be writing
+        return [happened(line) for line in whole.splitlines()]
 
     def places(self, run: str, kind: str) -> set[str]:
         return {one.place for one in self.read() if one.run == run and one.said == kind}
