@@ -392,8 +392,8 @@ def backoff(
 
     Raises:
         TypeError: `rung` is not a rung, or another argument has the wrong type.
-        ValueError: a time is not a usable number of seconds or `timedelta`; or the schedule draws
-            no random numbers and gives an unusable number of seconds.
+        ValueError: a time is not a usable number of seconds or `timedelta`; or a schedule
+            without randomness gives an unusable number of seconds.
     """
     exactly: Any = rung
     limits = (schedule, within, budget, breaker, stop, longest, nested, through)

@@ -66,8 +66,8 @@ def caller(backoff: Any, function: Any) -> Any:
 # with an object, a retry takes a fifth longer. What only a retry needs is made at a failure.
 #
 # A call at N0 sets no mark, because its mark would hide the run around it. Any other call marks the
-# context. It does so again before a retry if the mark has been replaced meanwhile, by a retry in
-# an observer, in a signal handler or in a task with the same context.
+# context. It does so again before a retry if the mark has been replaced meanwhile, by a run
+# in an observer, in a signal handler or in a task with the same context.
 
 
 def caller_sync(called: Called, swapped: list[Observer | None]) -> Any:

@@ -17,8 +17,8 @@ class Run:
     """One run of a program, a function or a block; its attributes change until it ends.
 
     Attributes:
-        name: the name of the function or program; a program without a name has that of its first
-            function or command. A block has the name of the function around it.
+        name: the given name; else that of the function, of the first function or command of the
+            program, or of the function around the block.
         id: a number that is unique in this process; a durable run has its own id, a string.
         tries: the number of tries that have begun; at `Began` the first may be counted already.
         wait_count: the number of waits that are over.

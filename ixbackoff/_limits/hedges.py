@@ -101,7 +101,7 @@ class Hedge:
     def hear(
         self, failure: BaseException | None, now: float, began: float, won: bool = False
     ) -> None:
-        """Record the end of a request or copy; `failure` is `None` after an answer or an abort."""
+        """Record the end of a request or copy; `failure` is `None` if it answered or lost."""
         if isinstance(failure, SILENT) or not isinstance(failure, Exception | None):
             return
         transient = failure is not None and is_transient(failure)

@@ -292,7 +292,7 @@ class _Planner:
         return PlannedRung(rung, tries, waits, when, known, self.begins.get(rung, 0.0))
 
     def enter(self, step: JoiningStep, known: Ladder) -> tuple[Ways, Ways]:
-        """Enter a joined program; return the places, well and failed, of runs that skip it."""
+        """Enter a joined program; return the places, well and failed, of runs not in it."""
         bind = isinstance(step, BindStep)
         taken = self.well if bind else self.failed
         over_well = {} if bind else self.moved(self.well, step)

@@ -48,7 +48,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
     """Answer `stream` from `log` while entries last, then from outside; add new answers to `log`.
 
     When `stream` fails, remove the entry of the failed command and all later ones from `log`, so
-    that the next replay issues them again. `ons` has the predicates of a run that has a journal.
+    that the next replay issues them again. `ons` is `ProgramRun.ons`: `None` without a journal.
     """
     position = 0
     now: Any = None
@@ -86,7 +86,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                 entry = log[position]
                 before, answer, failure = entry.command, entry.answer, entry.failure
                 if ons and failure is not None and (raised := recorded(failure)) is not None:
-                    attach(failure, raised._replace(ons=ons[::-1]))  # `chooses` needs these objects
+                    attach(failure, raised._replace(ons=ons[::-1]))  # `chooses` compares by `is`
                 if not _same(before, command):
                     failure = Diverged(
                         f"Resumed at another command: the attempt issued {command!r} where it had "

@@ -1,7 +1,7 @@
 """The meaning of a program: one flat stream of commands.
 
-`chained` walks the steps of a program, by the table `WELL` while the program has a value, and by
-the table `FAILED` while it has a failure. `in_attempt` walks the steps of an attempt.
+`chained` walks the steps of a program, by the table `WELL` while it has a value (`MapStep` is
+inlined), and by `FAILED` while it has a failure. `in_attempt` walks the steps of an attempt.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""
 
 AT_ONE_TIME = 100
-"""What each client adds to `Events.most`: a run with 20 waits has fewer events."""
+"""What each client adds to the limit `Events.most`: even 20 waits make fewer than 100 events."""
 
 
 class Simulator:

@@ -138,7 +138,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(
             f"ladder    {tuning.rungs} waits would be needed for {args.outage:g} s, and the "
             f"deepest ladder is {ladder}: a run on it may give up before the outage is over, "
-            "unless its waits are longer"
+            "unless the random R makes its waits longer"
         )
     print(f"schedule  thain(timeout={tuning.timeout:g}, maximum={tuning.maximum:g})")
     sample = sampled(partial(checked, tuning, args.clients, args.outage), args)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .http_statuses import SentRequest
 
 STATUSES = ("status_code", "http_status", "status")
-# The answer's attribute in most libraries; then in mistralai, googleapiclient, elasticsearch.
+# A failure's attribute with the answer: most libraries; mistralai; googleapiclient; elasticsearch.
 ANSWERS = ("response", "raw_response", "resp", "meta")
 AZURE_CAUSE = "inner_exception"  # an attribute of azure-core
 SHOWN = frozenset((*STATUSES, *ANSWERS, AZURE_CAUSE, "__getattr__"))

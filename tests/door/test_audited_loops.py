@@ -127,6 +127,26 @@ FOUND = {
         outer("for attempt in range(10)", handler="if attempt >= 3 and work: raise"),
         "20",
     ),
+    "a head that begins after the guard": (
+        outer("for attempt in range(5, 10)", handler="if attempt == 3: raise"),
+        "10",
+    ),
+    "a head, and a guard that some failures go around": (
+        outer(
+            "for attempt in range(10)",
+            handler="if limit: continue\n            if attempt >= 3: raise",
+        ),
+        "20",
+    ),
+    "a head, and a result that is tried again": (
+        outer(
+            "for attempt in range(10)",
+            handler="if attempt >= 3: raise\n            continue",
+            body="found = twice()",
+            rest="if found: return",
+        ),
+        "20",
+    ),
     "a count before the try": (
         "def outer(limit=4):\n    count = 0\n    while True:\n"
         "        if count == limit: raise Gone\n        try: return twice()\n"

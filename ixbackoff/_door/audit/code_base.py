@@ -217,6 +217,6 @@ class CodeBase:
                 gc.enable()
 
     def find(self, name: str) -> Module | None:
-        """Find a module by its name, or by a unique end of its name if no library has that name."""
+        """Find a module by its name, or by a unique end of it that begins with no library."""
         library = name.partition(".")[0] in self.libraries
         return self.modules.get(name) or (None if library else self.ends.get(name))

@@ -35,7 +35,7 @@ class Layer(NamedTuple):
     library: str = ""
     off: str = ""  # what switches it off, such as `max_retries=0`
     once: bool = False  # `nested="once"`
-    sure: bool = True  # false for a loop that may not retry, but prompt a user or read
+    sure: bool = True  # false for a loop that perhaps only prompts a user or reads
 
     @property
     def place(self) -> str:

@@ -220,22 +220,27 @@ class Loops:
         return min(found) if found else otherwise
 
     def left_early(self, loop: ast.For, most: float | None, at: Context) -> float | None:
-        """Return `most`, or fewer if each handler that goes on has an `if attempt >= 3: raise`."""
+        """Return `most`; fewer if only failures go on, each up to an `if attempt >= 3: raise`."""
         tries = [one for one in level(loop.body) if isinstance(one, ast.Try)]
-        again = [handler for one in tries for handler in one.handlers if goes_on(handler.body)]
-        if most is None or name_of(loop.iter) != "range" or not again:
-            return most
+        again = [one for x in tries for one in x.handlers if goes_on(one.body)]
         args = loop.iter.args if isinstance(loop.iter, ast.Call) else []
         start: Any = number(self.reader.values(args[0], at)) if len(args) == 2 else 0
+        if most is None or start is None or name_of(loop.iter) != "range" or len(args) > 2:
+            return most
+        if not again or not all(leaves(one, loop, set()) for one in tries):
+            return most
         limits = [[most] for _ in again]
         for handler, found in zip(again, limits, strict=True):
-            for guard in guards(handler.body):
-                match guard.test:
-                    case ast.Compare(left, [ast.Eq() | ast.GtE() | ast.Gt() as kind], [right]):
-                        limit: Any = number(self.reader.values(right, at))
+            for index, guard in enumerate(handler.body):
+                match guard:
+                    case ast.If(ast.Compare(left, [ast.Eq() | ast.GtE() | ast.Gt() as kind], [on])):
+                        limit: Any = number(self.reader.values(on, at))
                         alike = ast.unparse(left) == ast.unparse(loop.target) and exits(guard.body)
-                        if alike and None not in (limit, start) and len(args) < 3:
+                        through = continues([*handler.body[:index], *guard.body])
+                        if alike and not through and limit is not None and limit >= start:
                             found.append(limit - start + 1 + isinstance(kind, ast.Gt))
+                    case _:
+                        pass
         return max(min(found) for found in limits)
 
     def length(self, node: ast.expr, at: Context) -> float | None:

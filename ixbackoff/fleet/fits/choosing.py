@@ -14,7 +14,7 @@ from .queue_inversion import KINDS, crowded
 from .recorded_tries import Try
 
 IDLE = 0.025  # less than this share of the usual work counts as none: clocks are not exact
-# OUTLIERS: the share of tries whose work has any length. NOTHING: what they add to a likelihood.
+# OUTLIERS: the share of tries that follow no distribution. NOTHING: what they add to a likelihood.
 OUTLIERS, NOTHING = 0.01, 1e-4
 FEWEST, FACTOR = 30, log(1.25)  # of a phase: the fewest tries, the least change of mean log work
 # From MOST workers on, or above MANY tries, PATIENCE + 1 worse fits in a row end the search.

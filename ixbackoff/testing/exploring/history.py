@@ -40,8 +40,8 @@ class History(tuple[tuple[int, Option], ...]):
 class Drawn(tuple[tuple[int, int], ...]):
     """A history as hypothesis draws and shrinks it; `histories` makes it.
 
-    Each pair is a surprise: the number of steps directly before it that have none, and its index
-    among the surprises that are possible at its step.
+    Each pair is a surprise: the number of steps without one since the last surprise or the start,
+    and its index among the surprises that are possible at its step.
     """
 
     __slots__ = ()

@@ -26,7 +26,7 @@ VISIBLE: Touch = ("", "always", True)
 sharing a cell, even if they touch different cells of the world."""
 
 _one: dict[str, Any] = {"one": {}}
-ALONE = getrefcount(_one["one"])  # the number of references to an object that only one object holds
+ALONE = getrefcount(_one["one"])  # the count for an object that only one other refers to
 
 
 class Cells(dict[Any, Any]):
