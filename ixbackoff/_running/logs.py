@@ -76,7 +76,7 @@ def log_wait(
 
 
 def log_inner(name: str, loops: list[Inner], logger: Logger) -> None:
-    if len(INNER_LOGGED) < MOST_LOGGED:  # names for which no room is left are logged each time
+    if len(INNER_LOGGED) < MOST_LOGGED:  # names made at run time may be too many
         INNER_LOGGED.add(name)
     tries = " and ".join(f"{one.library} tries {one.tries} times" for one in loops)
     remedies = " and ".join(one.remedy for one in loops)

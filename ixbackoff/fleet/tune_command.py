@@ -22,7 +22,7 @@ from .services.queue import BoundedQueue
 from .simulation import simulate
 
 FACTOR = 2.0
-GROWN = 4  # times M + T: after that all waits are M, unless 20 waits are too few to reach M
+GROWN = 4  # times M + T: by then all waits are M, even if each R is 2 (if 20 waits suffice)
 WATCHED = 10  # times M + T
 ROUNDED = 1 + 1e-9
 
