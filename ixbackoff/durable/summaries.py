@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from dbos import WorkflowStatus
 
+from .._words.rungs import DEEPEST
 from .codec import decode
 from .journal import Entry, after
 from .store import (
@@ -33,7 +34,7 @@ class RunSummary(NamedTuple):
         began: the start of the run, in seconds since the epoch.
         worker: the id of the worker that had the run last; "-" if none had it, or it is parked.
         rung: the number of waits that are left, `None` before the first wait; at `FOREVER` it
-            counts down from 20, and stays at 1 during later waits.
+            counts down from 20, and is 1 from the 21st wait on.
         wait_count: the number of waits that the run has begun.
         state: the last recorded command of the run, the time until which it waits, how it ended, or
             a word such as "queued" or "paused".
@@ -70,7 +71,7 @@ def summary_of(store: Store, run: str) -> RunSummary | None:
         count = before + sum("seconds" in entry for entry in last_entries)
     rung = int(waits[-1]["c"][1].rpartition(" ")[2]) if waits else None
     if rung is not None and after(waits[-1]["at"]) in entries:
-        rung -= 1
+        rung = max(rung - 1, int(count > DEEPEST))  # only FOREVER has that many waits
     last = segments[-1]
     workflow = (last.attributes or {}).get("workflow", "?")
     began = (segments[0].created_at or 0) / 1000

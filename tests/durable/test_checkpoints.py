@@ -287,7 +287,7 @@ def test_a_wake_after_many_parked_waits_reads_two_segments(
         assert engine.start_with_id("one", poll).result() == "done"
         assert set(read[-3:]) == {2}
         assert len(engine.store.segments("one")) == LONG + 4
-        assert engine.run("one").summary[4:] == (0, LONG + 3, "done")
+        assert engine.run("one").summary[4:] == (1, LONG + 3, "done")
     assert max(read) == DEEPEST + 1
     assert LONG + 4 <= len(said.what) <= LONG + 7  # one more if closed before it was recorded
     places = [place for _, place, repeated in said.places if not repeated]
