@@ -7,6 +7,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from .._functions.backoff import Backoff
 from .._limits.breakers import CircuitBreaker
 from .._limits.budgets import RetryBudget
 from .._limits.deadlines import checked_seconds
@@ -102,7 +103,7 @@ def simulate(
             outage, and a service cannot stop or slow down; or time does not advance, as with a
             client at `FOREVER` that waits 0 s and a service that fails immediately.
     """
-    if hasattr(program, PROGRAM):
+    if hasattr(program, PROGRAM) or isinstance(program, Backoff):
         raise Misuse(f"{program!r}: a fleet runs programs: give backoff(N3).program(function).")
     many = checked_clients(clients, arrivals, think)
     above_zero("seconds", seconds)
