@@ -27,7 +27,7 @@ class ChildEnd(NamedTuple):
 
 
 class NotStarted(Exception):
-    """A command cannot be run; `status` is 127 if none has that name, else 126."""
+    """A command cannot be run; `status` is 127 if it is not found or has a null byte, else 126."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)

@@ -17,8 +17,8 @@ class Run:
     """One run of a program, a function or a block; its attributes change until it ends.
 
     Attributes:
-        name: the given name; else that of the function, of the first function or command of the
-            program, or of the function around the block.
+        name: the given name. Without one: the name of the function; for a program, of its first
+            function or command; for a block, of the function around it.
         id: a number that is unique in this process; a durable run has its own id, a string.
         tries: the number of tries that have begun; at `Began` the first may be counted already.
         wait_count: the number of waits that are over.
@@ -89,7 +89,7 @@ class Answered(Value):
 
     Attributes:
         run: the run that issued it.
-        issued: the `Issued` that reported its beginning, the same object.
+        issued: the very `Issued` object that reported its beginning.
         seconds: the seconds that it took, on the real clock.
         failure: the exception that it failed with, if it did.
     """

@@ -68,7 +68,7 @@ def httpx(client: C, hosts: Collection[str], *, again: bool = True) -> C:
 
     A service with `ixbackoff.middleware` then leaves the retries to a sender that retries, and ends
     its runs once the sender no longer waits. An answer "do not retry" is passed on: if this process
-    serves a request itself, and that request fails, its answer says "do not retry", too.
+    serves a request itself, and that request fails, this process answers "do not retry", too.
 
     >>> import httpx
     >>> from ixbackoff.clients import marks

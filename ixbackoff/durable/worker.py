@@ -176,7 +176,7 @@ class Worker:
             serialization_type=WorkflowSerializationFormat.PORTABLE,
         )(body)
         DBOS.listen_queues([queue_of(name) for name in self.workflows])
-        for name in self.workflows:  # before the launch: DBOS reads the queues once a second
+        for name in self.workflows:  # before the launch: DBOS looks for new queues once a second
             self.store.register(name, self.concurrency, POLL, self.workflows[name].rate)
         launch(self.dbos, self.lock.now)
         stop_reconnecting(self.dbos)

@@ -47,7 +47,7 @@ class Simulator:
         seed: int,
         trace: bool,
     ) -> None:
-        self.timing = timing  # `None`, here and in `within`: each program has its own
+        self.timing = timing  # if `timing` or `within` is `None`, each program has its own
         self.within = within
         self.rate = None if think is None else 1.0 / think
         self.arrivals = arrivals
@@ -198,7 +198,7 @@ class Simulator:
         return StreamClient(self.environment, number, make, self.end)
 
     def retrying(self, given: object) -> tuple[Ladder, Defaults, Retrying | None]:
-        """Return the program and its limits; for a single retry also its clients' shared state."""
+        """Return a program, its limits, and its clients' shared state if it is a single retry."""
         program = checked_program(given)
         how = program._defaults.replace(None, self.within)
         within, timing = checked_seconds("within", how.within), self.timing or how.schedule

@@ -26,8 +26,8 @@ def has_trailing_data(
 ) -> bool:
     """Return whether an idle connection has received bytes that belong to no response.
 
-    Connections wrap each other as `_connection`; the innermost one of HTTP/1.1 has its parser, an
-    `h11.Connection`, as `_h11_state`.
+    A connection may wrap another one, its attribute `_connection`. The innermost one, if it is of
+    HTTP/1.1, has the attribute `_h11_state`: its parser, an `h11.Connection`.
     """
     inner: Any = connection
     while getattr(inner, "_connection", None) is not None:

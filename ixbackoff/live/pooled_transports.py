@@ -105,7 +105,7 @@ def route_of(url: httpx2.URL, proxies: Mapping[str, str], limits: Limits) -> Rou
     """Return the route to the server of a URL, through one of the environment's `proxies` if set.
 
     Raises:
-        AddressRefused: there is a proxy, whose connections `Limits(addresses=...)` cannot check.
+        AddressRefused: the route has a proxy, whose connections the given `addresses` cannot check.
     """
     secure = url.scheme == "https"
     proxy = proxies.get(url.scheme) or proxies.get("all", "")

@@ -1,4 +1,4 @@
-"""The look of all pictures: lines that differ in more than color, numbers in full."""
+"""The look of all pictures: lines differ in more than color, and numbers are written in full."""
 
 from __future__ import annotations
 

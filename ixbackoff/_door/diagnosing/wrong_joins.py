@@ -1,4 +1,4 @@
-"""Explanations of joined programs: the first ends, and the second starts, on different rungs."""
+"""Explanations of joins in which the second program does not start where the first ends."""
 
 from __future__ import annotations
 

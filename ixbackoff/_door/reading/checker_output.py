@@ -94,8 +94,8 @@ def head_of(plain: Sequence[str], here: int) -> tuple[re.Match[str] | None, int]
 def unwrapped(plain: Sequence[str], begun: int, message: str) -> tuple[str, int, bool]:
     """Join a message that mypy may have wrapped over several lines.
 
-    Return the message, the number of the line after it, and whether it has more than one line. If
-    mypy prints a source line below the message, that line counts as a part of it.
+    Return the message, the number of the line after it, and whether it has more than one line. A
+    source line that mypy prints below the message counts as a line of it, but is not returned.
     """
     end, text = begun, message
     while not CODE.fullmatch(text) and end < min(begun + LONGEST, len(plain)):

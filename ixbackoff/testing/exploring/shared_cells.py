@@ -99,7 +99,7 @@ def recording(given: type, touched: set[Touch]) -> type:
 
 
 class Recorder:
-    """The touches of each command, by its program (`user`) and its hash, and the shared cells."""
+    """The shared cells, and the touches of each command, by its program (`user`) and its hash."""
 
     def __init__(self) -> None:
         self.touched: set[Touch] = set()  # since it was last cleared
