@@ -155,7 +155,7 @@ class Retrying:
         if isinstance(effect, Limited) and isinstance(inner := unwrapped(effect.chain), Chain):
             self.effect = Limited(inner, effect.seconds)
         self.perform: Any = attempted if isinstance(effect, Chain) else task_of
-        if start.__class__ is FirstStep:  # checked here once; `attempted` would do so in each try
+        if start.__class__ is FirstStep:  # tested once here; `attempted` would test it in each try
             self.effect, self.perform = start, in_turn
         waits = begins(timing, program.start, environment.events.random, checked=False)
         longest = checked_longest(program._defaults.longest)

@@ -19,8 +19,8 @@ class Answering(Service):
 
     Most services of this package answer `None`. Here a handler makes the answer at the time of the
     service's answer; if the handler raises an exception, the request fails with it. Without a
-    handler, the service's answer stays; Misuse is raised if the command has an answer type that
-    excludes `None`.
+    handler, the service's answer stays if the command's answer type allows `None`; else Misuse is
+    raised.
 
     >>> from ixbackoff import N0, Command, at
     >>> from ixbackoff.fleet import BoundedQueue, simulate
