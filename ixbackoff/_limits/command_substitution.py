@@ -13,8 +13,8 @@ __tracebackhide__ = True
 def passed_on(stream: Stream, instead: Callable[[Any], Stream | None]) -> Stream:
     """Pass on a stream of commands, with other commands in place of some.
 
-    `instead` returns `None` to issue the command itself, or a stream to issue in its place; then
-    the answer is the value of that stream. What either raises is thrown into `stream`.
+    `instead` returns `None` to issue the command itself, or a stream to issue in its place, whose
+    value is the answer. What a handler, `instead` or that stream raises is thrown into `stream`.
     """
     answer: Any = None
     failure: BaseException | None = None

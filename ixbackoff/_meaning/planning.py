@@ -236,7 +236,7 @@ class _Planner:
         gates = checked_gates("through", program._defaults.through or ())
         self.before = sum(gate.longest for gate in gates)  # the longest time in line of each try
         self.line = 0.0
-        self.longest: list[float] = []  # the seconds of the k-th wait, never less than before
+        self.longest: list[float] = []  # the longest k-th wait, s; never less than wait k - 1
         self.well: Ways = {(self.top, True): Worst()}
         self.failed: Ways = {}
         self.ended: Ways = {}  # the ways of runs that a misuse ends
@@ -292,7 +292,7 @@ class _Planner:
         return PlannedRung(rung, tries, waits, when, known, self.begins.get(rung, 0.0))
 
     def enter(self, step: JoiningStep, known: Ladder) -> tuple[Ways, Ways]:
-        """Enter a joined program; return the places, well and failed, of runs not in it."""
+        """Enter a joined program; return the well and the failed places of runs that bypass it."""
         bind = isinstance(step, BindStep)
         taken = self.well if bind else self.failed
         over_well = {} if bind else self.moved(self.well, step)

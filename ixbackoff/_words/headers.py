@@ -12,7 +12,7 @@ from typing import NamedTuple
 LEFT = ("Remaining", "Reset")
 NUMBERS = re.compile(r"\b([a-z]+)\s*=\s*([0-9]+)", re.ASCII)
 LONGEST = 1e9
-"""The most seconds or requests of a quota; a reset of as many seconds or more counts from 1970."""
+"""The most seconds or requests of a quota; a reset of this or more is in seconds since 1970."""
 SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?", re.ASCII)
 READ = (
     *("Retry-After", "Date", "RateLimit", "RateLimit-Policy"),

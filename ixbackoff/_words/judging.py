@@ -55,7 +55,7 @@ Judge: TypeAlias = Callable[[Any], Verdict]
 
 
 class Recorded(NamedTuple):
-    """A recorded judgement of a failure: its verdict, its class, and the answers of its `on=`s."""
+    """A recorded judgement of a failure: verdict, class name, and answers of predicates (`ons`)."""
 
     verdict: Verdict
     name: str

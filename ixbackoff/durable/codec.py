@@ -58,7 +58,7 @@ def base64_of(value: bytes) -> str:
 
 
 def parts_of_moment(value: datetime | time) -> list[Any]:
-    """Return a date and time as text, its `fold`, and the name of its zone."""
+    """Return the text of a datetime or a time, its `fold`, and the name of its zone."""
     zone = getattr(value.tzinfo, "key", None)
     plain = value if zone is None else value.replace(tzinfo=None)
     return [plain.isoformat(), value.fold, zone]

@@ -47,7 +47,7 @@ def put(path: str, file: BinaryIO, check: Callable[[], None], unchanging: bool =
 
 
 def link(file: BinaryIO, path: str) -> bool:
-    """Make a hard link if a copy would have the same properties; return whether it was made."""
+    """Make a hard link if a copy would have the file's properties; return whether it was made."""
     folder = os.path.dirname(path)
     if inherited(os.path.dirname(file.name)) != inherited(folder):
         return False

@@ -1,4 +1,4 @@
-"""Handlers of `Reserve`: they store turns, times when a try may begin, in memory or on a server."""
+"""Handlers of `Reserve`: they store turns (times when a try may begin) in memory or on a server."""
 
 from __future__ import annotations
 

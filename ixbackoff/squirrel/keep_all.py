@@ -57,7 +57,7 @@ def keep_named(args: Namespace) -> int:
 
 
 def summary_of(args: Namespace) -> Summary:
-    """Return a summary in a table, or line by line for the resources of a file."""
+    """Return a summary that prints a table, or each line at once if a file names the resources."""
     if args.input is None:
         return Summary(total=len(args.urls))
     return Summary(table=False)

@@ -119,7 +119,7 @@ def findings(
 
 
 def is_repeated(before: Finding, finding: Finding) -> bool:
-    """Return whether both are one mistake, in a call, a `with` or a bare `@backoff`."""
+    """Return whether both findings are one mistake in a call, a `with` or a bare `@backoff`."""
     first, second = before.error, finding.error
     return (
         before.explanation == finding.explanation

@@ -33,7 +33,7 @@ class Candidate(NamedTuple):
     loss: float  # nats: minus the log-likelihood of the tries' ends, plus a price for each phase
     works: list[float]  # seconds; the effect of the phases is removed
     phases: list[tuple[float, float, float]]  # begin, end, and the factor of all work meanwhile
-    leak: float  # mean work in a crowded service / in a calm one: 1 if the queue explains delays
+    leak: float  # mean work when crowded, divided by that when calm: 1 if the queue explains delays
     busy: int  # the tries that found all workers at work
 
 
@@ -130,7 +130,7 @@ def candidate(
     normal = NormalDist(median(core), 1.15 * pstdev(core) or 0.01)
     loss = 2 * len(pieces) * log(len(rows)) - idle * log(NOTHING)
     for (_, work, rate), x in zip(rows, centred, strict=True):
-        density = normal.pdf(x) * rate * usual / work  # of the end: `rate` is d(work)/d(end)
+        density = normal.pdf(x) * rate * usual / work  # the end's density: `rate` is d(work)/d(end)
         loss -= log((1 - OUTLIERS) * density + NOTHING)
     base = max(pieces, key=lambda piece: piece[1] - piece[0])[2]
     phases = [
