@@ -110,7 +110,7 @@ class FetchedFiles:
         return path in paths
 
     def release(self, resource: Resource, folder: str, kept: bool) -> None:
-        """Close a resource's file; remove it if the file is private, or the resource is `kept`."""
+        """Close a resource's file; remove it if private, or if no later run needs it (`kept`)."""
         self.abandon(resource)
         with self._lock:
             file = self._files.pop((folder, resource.name), None)
