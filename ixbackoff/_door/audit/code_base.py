@@ -217,6 +217,6 @@ class CodeBase:
                 gc.enable()
 
     def find(self, name: str) -> Module | None:
-        """Find a module by its name; a unique end of that will do if it begins with no library."""
+        """Find a module by its name; a unique end will do, if the end begins with no library."""
         library = name.partition(".")[0] in self.libraries
         return self.modules.get(name) or (None if library else self.ends.get(name))
