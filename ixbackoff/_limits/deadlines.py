@@ -242,7 +242,7 @@ def check_in_time(
 
 
 def clean_up(limits: Sequence[Limit], error: BaseException) -> None:
-    """Mark all parts as cleaning up, or after an `Expired` its part and the parts inside it."""
+    """Mark parts as cleaning up: after an `Expired`, its part and the parts inside it; else all."""
     outermost = error.limit if isinstance(error, Expired) else None
     first = limits.index(outermost) if outermost in limits else 0
     for limit in limits[first:]:

@@ -86,7 +86,7 @@ def replay(stream: Stream, log: list[Entry], ons: list[Predicate] | None = None)
                 entry = log[position]
                 before, answer, failure = entry.command, entry.answer, entry.failure
                 if ons and failure is not None and (raised := recorded(failure)) is not None:
-                    attach(failure, raised._replace(ons=ons[::-1]))  # `chooses` compares by `is`
+                    attach(failure, raised._replace(ons=ons[::-1]))  # `chooses` finds `on` by `is`
                 if not _same(before, command):
                     failure = Diverged(
                         f"Resumed at another command: the attempt issued {command!r} where it had "

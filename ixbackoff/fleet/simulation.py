@@ -78,8 +78,8 @@ def simulate(
             need none.
         clients: the number of clients, from the beginning to the end.
         arrivals: instead of `clients`, the times at which clients arrive, each for one run: the
-            mean number per second, for random times; a function from the time, in seconds, to that
-            number, as for a spike (called once for each 64th of a second); or a list of times.
+            mean number per second, for random times; a function (called once for each 64th of a
+            second) from the time, in seconds, to that number, as for a spike; or a list of times.
         seconds: the length in virtual time; events at the very end do not happen.
         schedule: the seconds of the waits, by default those of the program; a `Timing` that can
             shorten waits is allowed here.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-KEPT, SHARE = 500_000, 16  # `each` drops trees after max(KEPT, all source / SHARE) bytes
+KEPT, SHARE = 500_000, 16  # `CodeBase.each` drops trees after max(KEPT, all source / SHARE) bytes
 
 
 class Imported(NamedTuple):
@@ -217,6 +217,6 @@ class CodeBase:
                 gc.enable()
 
     def find(self, name: str) -> Module | None:
-        """Find a module by its name, or by a unique end of it that begins with no library."""
+        """Find a module by its name; a unique end will do, if the end begins with no library."""
         library = name.partition(".")[0] in self.libraries
         return self.modules.get(name) or (None if library else self.ends.get(name))

@@ -25,7 +25,7 @@ from ..simulation_outcome import Outcome
 from .choosing import VERSION, Candidate, Model
 
 ENDLESS = 10**9
-BAND = 0.025  # the share of the seeds below a band, and above it
+BAND = 0.025  # a band is a range of results; this share of the seeds is below it, and above it
 
 
 def saved_model(path: str) -> Model:

@@ -28,7 +28,7 @@ def holds_only(handler: Any, world: object) -> bool:
 
 
 def variables(world: object, functions: Iterable[Any], checks: Iterable[Any]) -> dict[str, Any]:
-    """Return stand-ins for the variables that a model's functions use outside of the world."""
+    """Return stand-ins for the variables, outside of the world, that a model's functions use."""
     found: dict[str, Any] = {}
     held = [*functions, *checks]
     for kind in world.__class__.__mro__[:-1]:
