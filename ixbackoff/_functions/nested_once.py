@@ -17,7 +17,7 @@ __tracebackhide__ = True
 
 
 def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:
-    """Run a call as a program; it gets one try, unless `outer` is `called` (see `around`)."""
+    """Run a call as a program, in one try unless `outer` is `called`, see `call_loops.around`."""
     try:
         within = hurry(called.backoff)
         return program_of(called, args, kwargs, outer).run(interpreter(), within=within)

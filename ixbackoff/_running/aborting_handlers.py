@@ -17,7 +17,7 @@ class Abort:
         self.requested = False  # true once the request was made
 
     def on_request(self, callback: Callable[[], object]) -> None:
-        """Call `callback` from the requesting thread; at once if the request was made before."""
+        """Call `callback` in the thread that makes the request; at once if it was made before."""
         self._callbacks.append(callback)
         if self.requested:
             self.request()

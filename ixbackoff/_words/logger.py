@@ -9,7 +9,7 @@ from typing import Any
 class Mute:
     """A logger that says nothing, for a process that cannot open another file.
 
-    A failure then keeps its retry, and only its line in the log is lost.
+    After a failure the retry then still takes place, and only the line in the log is lost.
     """
 
     level = 100  # above CRITICAL

@@ -316,7 +316,7 @@ def quantiles(outcome: Outcome, at: float) -> list[float]:
 
 
 def graphs(lines: Mapping[str, Sequence[float]], first: int = 0) -> dict[str, Graph]:
-    """Return lines with a value at the end of each second; the first has the style `first`."""
+    """Return lines with a value at the end of each second, in the styles from number `first` on."""
     return {
         name: Graph(range(1, len(line) + 1), line, line_style(number, len(line)))
         for number, (name, line) in enumerate(lines.items(), first)

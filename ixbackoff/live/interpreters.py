@@ -48,7 +48,7 @@ def live(
       of an encoded response is stored unchanged.
     - `Upload` puts a file into an object store. If that is a folder, the copy is synced to disk,
       and leftovers of killed uploads of the same key, `{key}.ixbackoff#1` and so on, are removed.
-    - `Delay` sleeps, and logs at INFO, after a failure at WARNING, in line at a gate at DEBUG.
+    - `Delay` sleeps, and logs: WARNING after a failure, DEBUG in line at a gate, else INFO.
     - `Log` goes to `logging`, in one line: control characters and line ends appear as escapes.
       `Throw` raises its exception, and `Call` calls its function.
 

@@ -81,7 +81,7 @@ def unanswered(row: str, wanted: str) -> Explanation | None:
     if "CallAsync" in names:
         fixes.append("Write .run_async(live_async()), which has a handler of CallAsync.")
     sentence = f"No handler answers {' and '.join(missing)}."
-    if len(missing) > 1 and any("omitted" in one for one in answered):  # ty prints three at most
+    if len(missing) > 1 and any("omitted" in one for one in answered):  # ty prints 3 types at most
         sentence = f"Not all of {' and '.join(missing)} have a handler."
     return Explanation("no-handler", sentence, " ".join(fixes))
 
@@ -203,7 +203,7 @@ def answered(parsed: Parsed) -> Explanation | None:
 
 
 def workflow(parsed: Parsed) -> Explanation | None:
-    unsaid = parsed.kind == "unsolved" or "omitted" in parsed.wanted  # ty prints three at most
+    unsaid = parsed.kind == "unsolved" or "omitted" in parsed.wanted  # ty prints 3 types at most
     kinds = split(parsed.got), split(parsed.wanted)
     workflows = parsed.kind == "argument" and kinds[0].name == kinds[1].name == "Workflow"
     if not workflows and not (unsaid and parsed.method == "Engine"):

@@ -42,7 +42,7 @@ def in_order(tries: Sequence[Try], workers: int, left: Mapping[int, float]) -> U
 
 
 def shared_evenly(tries: Sequence[Try], cores: int, _: Mapping[int, float]) -> Undone:
-    """Undo cores that all tries share: each of n progresses at the speed min(1, cores / n)."""
+    """Undo cores that all tries share: each of n tries has the speed min(1, cores / n)."""
     works, rates, since = ([0.0] * len(tries) for _ in range(3))
     ends = [(one.ended, -1, index) for index, one in enumerate(tries)]
     begins = [(one.begun, 1, index) for index, one in enumerate(tries)]
