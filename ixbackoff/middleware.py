@@ -29,7 +29,7 @@ LAST = {f"http.response.{kind}" for kind in ("body", "zerocopysend", "pathsend")
 
 
 def asgi(app: App, *, inner: Inner = "nested", proxies: bool = False, say: bool = True) -> App:
-    """Wrap an ASGI application, so that it heeds what its callers retry, and how long they wait.
+    """Wrap an ASGI application, so that it heeds its callers' retries, and how long they wait.
 
     >>> from ixbackoff.middleware import asgi
     >>> async def app(scope, receive, send): ...

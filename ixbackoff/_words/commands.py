@@ -358,7 +358,7 @@ def check_apart(kind: type, handlers: Handlers) -> None:
             raise Misuse(
                 f"Both interpreters answer {other.__name__}, but a run does not know the type of a "
                 f"{kind.__name__}'s answer, so one handler would answer for the other: write one "
-                "handler for both, or take only the handlers you need from the left one, such as "
+                "handler for both, or take only what you need from the left interpreter, as in "
                 f"Delay.handled_as_in(interpreter) | {kind.__name__}.handled_by(...)."
             )
 

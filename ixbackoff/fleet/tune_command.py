@@ -22,8 +22,8 @@ from .services.queue import BoundedQueue
 from .simulation import simulate
 
 FACTOR = 2.0
-GROWN = 4  # times M + T: by then all waits are M, even if each R is 2 (if 20 waits suffice)
-WATCHED = 10  # times M + T
+GROWN = 4  # in units of M + T: by then all waits are M, whatever R is, if 20 waits can reach M
+WATCHED = 10  # in units of M + T
 ROUNDED = 1 + 1e-9
 
 
@@ -43,8 +43,8 @@ class Tuned(NamedTuple):
 def tuned(p99: float, clients: int, rate: float, outage: float) -> Tuned:
     """Choose T and M as "Exponential Backoff in Distributed Systems" (Douglas Thain, 2009) says.
 
-    T is the 99th percentile of the response time. M is as short as the service can bear: clients
-    that each send a request every M seconds send `rate` requests per second together.
+    T is the 99th percentile of the response time. M is T or more, and as short as the service can
+    bear: clients that each send a request every M seconds send at most `rate` per second together.
 
     >>> tuned(p99=0.01, clients=1000, rate=1000.0, outage=30.0)
     Tuned(timeout=0.01, maximum=1.0, rungs=36, rate=1000.0)

@@ -29,7 +29,7 @@ def arguments(parsed: Parsed) -> Explanation | None:
     }[parsed.kind]
     return Explanation(
         "wrong-arguments",
-        f"{parsed.method}(...) passes its other arguments on, and the function {problem}.",
+        f"{parsed.method}(...) passes its other arguments to the function, which {problem}.",
         f"Write {parsed.method}(function, ...) with the arguments of that function.",
     )
 

@@ -43,7 +43,7 @@ class Layer(Service):
 
     Args:
         program: the program, whose own schedule, `within`, gates, budget and breaker are ignored.
-        below: the service of its commands; `simulate` lists the commands that need none.
+        below: the service of its commands, apart from those that need no service (see `simulate`).
         schedule: the schedule of the program.
         budget: makes the budget that all runs of the program share.
         breaker: makes the circuit breaker that all runs of the program share.
