@@ -81,7 +81,7 @@ def is_function(named: Any) -> bool:
 
 
 def called(text: str, function: Any, given: Sequence[Any] = ()) -> Any:
-    """Call a function that makes a program, or make the program of a decorated function's call."""
+    """Call a user's function; if it is decorated, return the program of the call instead."""
     decorated = hasattr(function, PROGRAM)
     if iscoroutinefunction(function) and not decorated:
         raise ArgumentTypeError(

@@ -259,7 +259,7 @@ def around(
         outer = once_in_request(called)
         if outer is not None or hurry(called.backoff) is not None:
             return outer or called, None
-    for observer in swapped:  # a loop: another thread may empty the list after a check
+    for observer in swapped:  # no index, because another thread may have emptied the list
         if observer is not None and not thread.notifying:
             return None, Watched(called, observer, args, kwargs)
         if called.backoff._generic or OTHERS.get() is not None:

@@ -20,7 +20,7 @@ class Step:
     start: Position = None  # the rung that the step needs; `None` if it fits more than one
     may_wait: bool | None = False  # whether it can issue a `Delay`; `None`: known at run time
     unknown = False  # true if the rungs of its start and end are known only at run time
-    defaults: Defaults = USUAL  # in a step for `>>` or `|`, those of the joined program
+    defaults: Defaults = USUAL  # in a step for `>>` or `|`, those of its right operand
 
     def below(self, rung: Position) -> Position:
         """Return the rung after this step, or raise `Misuse` if it is impossible on `rung`."""

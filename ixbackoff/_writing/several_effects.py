@@ -89,7 +89,7 @@ def first_of(
 
 
 class Alone(CommandOrAttempt[E_co, A_co], Protocol[E_co, A_co]):
-    """A command or an attempt; a generator of them also has `__iter__`, but it lacks `_alone`."""
+    """A command or an attempt; a generator of them has `__iter__`, too, but no `_alone`."""
 
     def _alone(self) -> None: ...
 

@@ -78,8 +78,8 @@ class Schedule(Timing):
     def jittered(self, spread: float = 2.0) -> Schedule:
         """Multiply each wait by a random number between 1 and `spread`, evenly distributed.
 
-        Waits that grow by `spread` or more keep their order. If they grow by less, a wait that
-        would be shorter than the one before is made as long as that one.
+        Where waits grow by a factor below `spread`, a wait that would be shorter than the one
+        before is made as long as that one.
 
         >>> from ixbackoff import Exponential
         >>> [round(seconds, 1) for seconds in Exponential().jittered().preview(4, seed=1)]
@@ -252,9 +252,9 @@ class Seeded(Changed):
 
 
 def steady(timing: Timing) -> tuple[WaitFunction, float] | None:
-    """Return the waits that all runs share, and the `spread` of their random factors (1: none).
+    """Return the waits before jitter, which all runs share, and the `spread` of the jitter, or 1.
 
-    Return `None` if the waits of two runs can differ in another way.
+    Return `None` unless `timing` is deterministic, or `.jittered(...)` of a deterministic schedule.
     """
     if timing.deterministic:
         return timing.begin(), 1.0

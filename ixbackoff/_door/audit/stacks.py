@@ -17,7 +17,7 @@ from .own_loops import Loop, Loops, exits
 from .reaching import Reaching
 
 PRAGMA = re.compile(r"#\s*ixbackoff: one layer\b")
-DEEPEST, KEPT, MOST = 25, 8, 5_000  # at most: nested calls; stacks of a function; its steps
+DEEPEST, KEPT, MOST = 25, 8, 5_000  # maxima: nested calls; stacks from `below`; steps per function
 SPARE, EACH = 600_000, 4  # steps that all functions share, and how many more each function adds
 CALLS = ("", ".call", ".wraps", ".stream", ".run", ".run_async")  # of an object that retries
 Step: TypeAlias = ast.Call | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.If | ast.Return
@@ -318,11 +318,11 @@ class Follower:
             return ()
         given = self.reader.keywords(node, at)
         if not row.get("call") and "**" not in one.given.named:
-            given.pop("**", None)  # arguments of the request, not of the client
+            given.pop("**", None)  # unknown arguments of the request do not concern the client
         both = self.reader.env({**one.given.named, **given})
         layer = self.table.layer(row, both, file, node.lineno)._replace(name=one.path)
         place = layer.file, layer.line
-        if one.given.named.get("**") != ():  # made in the code base, not only annotated
+        if one.given.named.get("**") != ():  # a client made in the code base, not just annotated
             self.known[place] = self.known.get(place, True) and layer.tries is not None
         leaf = Stack((), one.path, layer.gives)
         if layer.tries == 1:

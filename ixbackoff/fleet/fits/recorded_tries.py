@@ -45,7 +45,7 @@ class Recorded(NamedTuple):
 
     tries: list[Try]
     arrivals: list[float]  # of runs
-    alone: int  # how often the run of a try, or the try before it in that run, is in no file
+    alone: int  # how often the files lack the run of a try, or the try before a retry
 
 
 Span: TypeAlias = tuple[Try, dict[str, Any]]

@@ -113,7 +113,7 @@ class Strand:
         self.key = self.owner.journal.keys.get(self.line.path, 0)
         # known: the hash of the answers that the program still knows, if it only retries one effect
         self.known = 0
-        # before: the value of `known` before the newest answer, if that was the try's first failure
+        # before: `known` before the newest answer, if this answer was the try's first failure
         self.before: int | None = None
         self.waited: tuple[float, int] | None = None  # the last wait with its rung
         self.failed = self.begun = self.over = False  # failed: whether the current try failed

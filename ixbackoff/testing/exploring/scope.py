@@ -76,7 +76,7 @@ class Scope:
     def deaths_with_others(
         self, kind: type, name: str, paths: tuple[tuple[int, ...], ...]
     ) -> list[Option]:
-        """Return surprises in which other branches' commands are done before their process dies."""
+        """Return surprises in which commands of other branches are done before the process dies."""
         return [
             surprise.with_others(name, beside)
             for surprise in self.faults_of(kind)
