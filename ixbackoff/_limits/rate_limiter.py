@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 SPREAD, FIRST, FASTER = 100, 1.0, 0.99
-"""After a pause, the first gap is 1/100 of it, at most 1 s, if the usual gap is less.
+"""The first gap after a pause is 1/100 of the pause, at most 1 s, unless the usual gap is longer.
 
 Each further gap is 1 % shorter. So clients do not rush in at the second that Retry-After names to
 all of them, however high the limiter's rate is. That rate is reached again within the length of the

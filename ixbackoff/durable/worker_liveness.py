@@ -48,7 +48,7 @@ class FileTaken(Misuse):
 
 
 class FileLock:
-    """The lock of a file of SQLite, which has one worker; it has the methods of `ServerLock`.
+    """The lock of the only worker of a SQLite file, with the methods of `ServerLock`.
 
     Raises:
         FileTaken: another process holds the lock.

@@ -1,4 +1,4 @@
-"""Downloads, sync and async, without the I/O on the network: headers, responses, the file."""
+"""What sync and async downloads do with headers, responses and the file, without network I/O."""
 
 from __future__ import annotations
 

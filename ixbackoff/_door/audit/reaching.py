@@ -1,4 +1,4 @@
-"""The functions with a layer of retries in them or in what they call, for any arguments."""
+"""The functions with a layer of retries in them or in what they call; arguments are ignored."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def under_backoff(node: Function | ast.ClassDef, source: Source) -> Found:
 
 
 def of_another_answer(node: Function, source: Source) -> Found:
-    """Find `@backoff(..., until=f)` whose `f`, in this file, does not take the declared answer."""
+    """Find `@backoff(until=f)` if `f` is in this file and does not take the declared answer."""
     functions = {one.name: one for one in source.tree.body if isinstance(one, ast.FunctionDef)}
     found: Found = []
     for one in decorated(node, "backoff", source):
