@@ -38,8 +38,8 @@ PRESENT: list[Observer] = []
 SWAPPED = placed("SWAPPED", StateList[Observer | None]())
 """Not empty if a decorated function has to leave its fast path.
 
-It contains `None` if another interpreter or a request may matter, and the combined observer if
-there is one.
+It contains the combined observer, if there is one, and `None` if the function has to look for
+another interpreter or for the incoming request that it serves.
 """
 
 LOOK = placed("LOOK", StateList[Observer | None]([None]))

@@ -65,8 +65,8 @@ STEPS = ("Program", "Attempt", "Backoff")
 def explain_arguments(names: dict[str, Any], public: Iterable[str]) -> None:
     """Make functions and classes explain wrong arguments; `names` are the globals of a module.
 
-    Internal code still calls the unwrapped functions, but it calls the wrapped methods. Do not
-    name functions that are called in every try.
+    Internal code still calls the unwrapped functions, but it calls the wrapped methods. Leave out
+    of `public` what each try calls: a wrapper would slow it down.
     """
     for name in public:
         value: Any = names[name]

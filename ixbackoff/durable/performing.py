@@ -223,8 +223,8 @@ class Performer:
         """Return whether the budget refuses to pay for a wait.
 
         Each process has its own budget, which also pays for replayed waits, but a decision in the
-        journal takes precedence over the budget. A refusal is recorded in the next entry, after
-        the command of that entry is performed.
+        journal takes precedence over the budget. A refusal has no entry: the next command's
+        entry records it, once that command has been performed.
         """
         if self.account is None or wait.failure is None:
             return False
