@@ -67,7 +67,7 @@ class LayerTable:
     def __init__(self, more: Path | None, roots: Sequence[Path]) -> None:
         self.rows: list[tuple[re.Pattern[str], dict[str, Any]]] = []
         self.parents: dict[str, str] = {}
-        self.passes: dict[str, int] = {}  # the position of the argument that a function calls
+        self.passes: dict[str, int] = {}  # of functions: the position of an argument that they call
         self.classes: dict[str, list[str]] = {}  # of the code base: each class with its bases
         for file in filter(None, (more, TABLE)):
             read = tomllib.loads(file.read_text(encoding="utf-8"))
