@@ -103,8 +103,7 @@ def simulate(
             outage, and a service cannot stop or slow down; or time does not advance, as with a
             client at `FOREVER` that waits 0 s and a service that fails immediately.
     """
-    if hasattr(program, PROGRAM) or isinstance(program, Backoff):
-        raise Misuse(f"{program!r}: a fleet runs programs: give backoff(N3).program(function).")
+    refuse_function(program)
     many = checked_clients(clients, arrivals, think)
     above_zero("seconds", seconds)
     number: object = seed
@@ -130,6 +129,12 @@ def simulate(
         return simulator.outcome(program, budget, breaker, many, seconds, stops, watch)
 
     return copy_context().run(simulated)  # the clients must not see the caller's time limits
+
+
+def refuse_function(program: object) -> None:
+    """Refuse a decorated function, or what decorates it: either would be called for a program."""
+    if hasattr(program, PROGRAM) or isinstance(program, Backoff):
+        raise Misuse(f"{program!r}: a fleet runs programs: give backoff(N3).program(function).")
 
 
 def simulate_many(
@@ -181,6 +186,7 @@ def simulate_many(
         concurrent.futures.BrokenExecutor: a worker has ended too early.
     """
     given: object = program
+    refuse_function(given)
     if isinstance(given, Ladder):
         refuse_shared("The program", *states_of(given))
     elif callable(given):

@@ -26,7 +26,7 @@ from .commands import Brought, Fetch, Resource
 FOLDER = ".squirrel-parts"  # for unfinished downloads, which the next command resumes
 OLD = 7 * 86_400.0  # seconds after which an unused file is removed
 TRIES = 5
-PRIVATE = "~"  # in the name of a file that one process uses; later processes remove leftovers
+PRIVATE = "~"  # in the name of a file that only one process uses; later ones remove leftovers
 UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 OURS = re.compile(rf"\.{UUID}({PRIVATE}[0-9a-f]{{32}})?\.part(\.json|\.seal)?")
 """The pattern of the names of files in this folder; no other file is removed."""

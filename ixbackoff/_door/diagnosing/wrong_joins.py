@@ -1,4 +1,4 @@
-"""Explanations of joins in which the second program does not start where the first ends."""
+"""Explanations of joins and binds: of programs on different rungs, or of no program."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class SlowingServer(Service):
     requests; it sleeps even if its client abandons it. During an outage, connections wait in the
     accept queue, which holds one more than its length. When the server resumes, it serves all of
     them, abandoned ones included. A connection that finds the queue full dials again and again,
-    until it is admitted or its request is abandoned. With `lingering` abandonment does not stop it,
+    until it is admitted or its request is abandoned. With `lingering` it may outlast its request,
     as in Go's HTTP client, and once admitted it carries the request that has waited longest.
 
     >>> server = SlowingServer()
