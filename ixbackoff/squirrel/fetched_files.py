@@ -26,7 +26,7 @@ from .commands import Brought, Fetch, Resource
 FOLDER = ".squirrel-parts"  # for unfinished downloads, which the next command resumes
 OLD = 7 * 86_400.0  # seconds after which an unused file is removed
 TRIES = 5
-PRIVATE = "~"  # in the name of a file that one process uses; later processes remove leftovers
+PRIVATE = "~"  # marks the name of a file for one process only; later processes remove leftovers
 UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 OURS = re.compile(rf"\.{UUID}({PRIVATE}[0-9a-f]{{32}})?\.part(\.json|\.seal)?")
 """The pattern of the names of files in this folder; no other file is removed."""
@@ -104,13 +104,13 @@ class FetchedFiles:
         return Exchange("GET", resource.url, limits, Deadline(limits))
 
     def is_complete(self, path: str) -> bool:
-        """Return whether `path` is the file of a resource, and complete: then it never changes."""
+        """Return whether `path` is a resource's complete file; a hard link to it never changes."""
         with self._lock:
             paths = [file.part.part for file in self._files.values() if file.fetched is not None]
         return path in paths
 
     def release(self, resource: Resource, folder: str, kept: bool) -> None:
-        """Close a resource's file; remove it if private, or if no later run needs it (`kept`)."""
+        """Close a file; remove it if private, or if `kept` says that no later run needs it."""
         self.abandon(resource)
         with self._lock:
             file = self._files.pop((folder, resource.name), None)
