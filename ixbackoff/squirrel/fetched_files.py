@@ -84,9 +84,8 @@ class FetchedFiles:
         file = self._of(resource, folder)
         done = file.fetched
         if done is None or command.etag is None or done.etag != command.etag:
-            if done is not None:
-                file.fetched = None
-                file.part.separate()  # the store may have a hard link to the file
+            file.fetched = None
+            file.part.separate()  # the store may have a hard link to the file
             response = self._responses.get(resource.name)
             if response is not None and (
                 response.etag != command.etag or file.part.origin is not None
@@ -104,13 +103,13 @@ class FetchedFiles:
         return Exchange("GET", resource.url, limits, Deadline(limits))
 
     def is_complete(self, path: str) -> bool:
-        """Return whether `path` is the file of a resource, and complete: then it never changes."""
+        """Return whether `path` is a resource's complete file; a hard link to it never changes."""
         with self._lock:
             paths = [file.part.part for file in self._files.values() if file.fetched is not None]
         return path in paths
 
     def release(self, resource: Resource, folder: str, kept: bool) -> None:
-        """Close a resource's file; remove it if private, or if no later run needs it (`kept`)."""
+        """Close a file; remove it if private, or if `kept` says that no later run needs it."""
         self.abandon(resource)
         with self._lock:
             file = self._files.pop((folder, resource.name), None)

@@ -62,7 +62,7 @@ class _Channel(Serving):
         self.model = model
         self.events = events
         self.begun = 0  # transmissions and outages so far
-        self.alone: dict[Request, int] = {}  # begun in an idle channel, with their number
+        self.alone: dict[Request, int] = {}  # request sent in an idle channel -> `begun` after that
         self.sending = 0
         self.stopped = False
 
