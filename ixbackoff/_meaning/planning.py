@@ -382,7 +382,7 @@ class _Planner:
         return after
 
     def moved(self, ways: Ways, step: Step) -> Ways:
-        """Return the ways after a step that only goes down, as `ProgramRun.descend` does."""
+        """Return the ways after the descent by `step`; in a run, `ProgramRun.descend` does this."""
         after: Ways = {}
         for (rung, sure), worst in ways.items():
             start = step.start

@@ -41,7 +41,7 @@ class Defaults(Value):
         self.breaker = breaker
         self.stop = stop
         self.nested = nested  # `ONCE`: functions that the program calls get a single try
-        self.longest = longest  # the longest wait that may be asked for, in seconds
+        self.longest = longest  # the longest wait that a service or a gate may ask for, in seconds
         self.through = through
 
     def replace(self, *given: Any) -> Defaults:
@@ -53,7 +53,7 @@ class Defaults(Value):
 
 
 def checked_longest(longest: float | timedelta | None) -> float:
-    """Return the longest wait that may be asked for; infinity for `None`."""
+    """Return the longest wait that a service or a gate may ask for, in seconds; `None` is inf."""
     return inf if longest is None else between("longest", longest, 0, inf, "seconds")
 
 

@@ -84,7 +84,7 @@ R_rung = TypeVar("R_rung", bound=Nat)
 
 
 class Rung(Protocol[R_rung]):
-    """The type of a rung as an argument: `N3` is a `Rung[N3]`, and of no wider type.
+    """The type of a rung as an argument: `N3` is a `Rung[N3]`, and no `Rung` of a wider type.
 
     `type[N3]` in its place would also be a `type[Nat]`, so `at(N3)` could pass for a program at
     `Nat`, which could continue on any rung.

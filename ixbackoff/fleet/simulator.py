@@ -33,7 +33,7 @@ SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""
 
 AT_ONE_TIME = 100
-"""What each client adds to the limit `Events.most`: even 20 waits make fewer than 100 events."""
+"""What each client adds to the limit of events at one time: 20 waits make fewer than 100."""
 
 
 class Simulator:
@@ -205,7 +205,7 @@ class Simulator:
         step, made = retried(program), None
         if step is not None and (within is None or within > 0):
             made = Retrying(self.environment, program, step, timing, within, self.end)
-        self.known[id(given)] = program, how, made  # an id is unique only while its object lives
+        self.known[id(given)] = program, how, made  # keeps the program, so its id is not used again
         return program, how, made
 
     def done(self, client: TaskPerformer, answer: object, failure: BaseException | None) -> None:  # noqa: ARG002

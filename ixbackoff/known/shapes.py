@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .http_statuses import SentRequest
 
 STATUSES = ("status_code", "http_status", "status")
-# A failure's attribute with the answer: most libraries; mistralai; googleapiclient; elasticsearch.
+# Attributes with the answer; the last three are of mistralai, googleapiclient and elasticsearch.
 ANSWERS = ("response", "raw_response", "resp", "meta")
 AZURE_CAUSE = "inner_exception"  # an attribute of azure-core
 SHOWN = frozenset((*STATUSES, *ANSWERS, AZURE_CAUSE, "__getattr__"))
@@ -101,7 +101,7 @@ def status_of(failure: object) -> int | None:
 def headers_of(failure: object) -> dict[str, str]:
     """Return the headers of the answer, by their `canonical` names."""
     for owner in owners(failure):
-        headers: Any = quietly(owner, "headers") or owner  # httplib2's answer is its headers
+        headers: Any = quietly(owner, "headers") or owner  # httplib2's answer is a dict of headers
         with suppress(Exception):  # `headers` of a mock can be anything
             return canonical(headers)
     return {}

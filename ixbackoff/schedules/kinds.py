@@ -114,7 +114,7 @@ class Fibonacci(Series):
     __slots__ = ("base",)
 
     def __init__(self, base: float = 1.0) -> None:
-        if not 0 < finite(base) * 20_000 < inf:  # longest wait: 6765 times base
+        if not 0 < finite(base) * 20_000 < inf:  # more than the longest wait, 6765 * base
             raise ValueError(f"Fibonacci({base!r}): give seconds above 0 and below 8e303.")
         self.base: Final = finite(base)
 

@@ -109,7 +109,7 @@ def wrong_option(name: str, given: str) -> Explanation:
 
 
 def overloaded_option(parsed: Parsed) -> Explanation | None:
-    """Explain a wrong value of an option in a message that lists all arguments, as pyrefly's do."""
+    """Explain a wrong option from a message that lists all arguments, as pyrefly's messages do."""
     if parsed.kind == "overload" and parsed.method == "through" and parsed.got:
         return wrong_option("through", parsed.got.strip('"'))
     if parsed.kind != "option":
