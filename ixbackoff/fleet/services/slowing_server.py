@@ -32,8 +32,8 @@ class SlowingServer(Service):
     requests; it sleeps even if its client abandons it. During an outage, connections wait in the
     accept queue, which holds one more than its length. When the server resumes, it serves all of
     them, abandoned ones included. A connection that finds the queue full dials again and again,
-    until it is admitted or its request is abandoned. With `lingering` abandonment does not stop it,
-    as in Go's HTTP client, and once admitted it carries the request that has waited longest.
+    until it is admitted or its request is abandoned. With `lingering`, as in Go's HTTP client, it
+    dials on after an abandonment, and once admitted it carries the request that has waited longest.
 
     >>> server = SlowingServer()
     >>> [round(server.delay(concurrency), 6) for concurrency in (30, 45, 1040)]
@@ -46,9 +46,9 @@ class SlowingServer(Service):
         tick: the seconds that a request sleeps before it compares its age with the delay again.
         backlog: the length of the accept queue that the server asks for, with listen(2).
         knocks: the seconds between two SYNs of a dial; a kernel repeats its first SYN after 1 s.
-        lingering: the seconds, counted from the beginning of its request, for which a dial
-            continues even if the request is abandoned; 30 in Go. With 0 a dial ends with its
-            request, as in a client that closes its socket.
+        lingering: the seconds from the beginning of a request for which its dial continues even if
+            the request is abandoned; 30 in Go. With 0 a dial ends with its request, as in a client
+            that closes its socket.
         int64: whether a delay is a signed number of nanoseconds in 64 bits, as in Go: a delay
             longer than 292 years overflows and is negative, so that any request ends at its next
             tick.
