@@ -33,7 +33,7 @@ class Abort:
 ABORT: ContextVar[Abort | None] = ContextVar("ixbackoff_abort", default=None)
 
 COPY: ContextVar[str] = ContextVar("ixbackoff_copy", default="")
-"""In a copy that a hedge makes, a suffix for the names of its temporary files; else empty."""
+"""In a hedge's copy of an effect: a suffix for the names of its temporary files; else empty."""
 
 
 def check_not_aborted() -> None:

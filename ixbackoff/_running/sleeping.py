@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __tracebackhide__ = True
 
-LONGEST_SLEEP = 1e9  # seconds, 31 years: a server's Retry-After may ask for more than `sleep` takes
+LONGEST_SLEEP = 1e9  # seconds, 31 years: a server's Retry-After may exceed what `sleep` accepts
 TICK = 0.05  # seconds between checks of the stops, in a sleep that a stop cannot interrupt
 
 SWITCHES = placed("SWITCHES", StateList["Switch"]())

@@ -30,7 +30,7 @@ PROXY_STATUS = re.compile(r"^(?:Tunnel connection failed: )?([1-5][0-9]{2})\b")
 
 
 class SentRequest(NamedTuple):
-    """A request that led to a failure; `keyed` if not idempotent, but with `Idempotency-Key`."""
+    """A request that led to a failure; `keyed` if only `Idempotency-Key` makes it repeatable."""
 
     method: str
     keyed: bool = False

@@ -93,7 +93,7 @@ class Connections:
     #
     # What remains: exchanges of other threads that have begun before do not count at the new gate.
     def carry_out(self, exchange: Callable[[], A]) -> A:
-        """Return the result of an exchange; if it is interrupted, drop all its connections."""
+        """Return the result of an exchange; after an interrupt, `opened` drops the transport."""
         mark, thread = self._interrupted.append, get_ident()
         try:
             return exchange()

@@ -20,7 +20,7 @@ def plain(text: str) -> str:
 
 
 def described(failure: BaseException | None) -> str:
-    """Describe a failure in one line: its message, with its class before a message of one word.
+    """Describe a failure by its message, in one line; the class precedes a message of one word.
 
     >>> described(ConnectionError("no route to host")), described(KeyError(1))
     ('no route to host', 'KeyError: 1')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Generator
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ixbackoff import NotReady
-from ixbackoff.live import Connections
+from ixbackoff.live import Connections, file_primitives
 from ixbackoff.live.resumable_downloads import OVERLAP
 from ixbackoff.squirrel.commands import Brought, Fetch, ListObjects, Resource, Stored
 from ixbackoff.squirrel.fetched_files import FetchedFiles
@@ -123,3 +124,25 @@ def test_each_way_to_leave_a_body_ends_its_connection(server: Keeper, tmp_path: 
         files.release(nuts, str(tmp_path), kept=True)
         assert not files._responses
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_could_not_be_separated_is_not_written_into_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: str) -> None:
+        raise PermissionError(path)
+
+    stored, folder = tmp_path / "stored", tmp_path / "folder"
+    folder.mkdir()
+    with Origin({"/nuts": Document(b"one" * 1000, etag='"v1"')}) as origin, Connections() as opened:
+        files, nuts = FetchedFiles(opened), Resource(f"{origin.url}/nuts")
+        os.link(files.fetch(Fetch(nuts, None, str(folder))).path, stored)
+        origin.resources["/nuts"] = Document(b"two" * 1000, etag='"v2"')
+        with monkeypatch.context() as patched:
+            patched.setattr(file_primitives, "unlink", refused)
+            with pytest.raises(PermissionError):
+                files.fetch(Fetch(nuts, '"v2"', str(folder)))
+        again = files.fetch(Fetch(nuts, '"v2"', str(folder)))
+        assert Path(again.path).read_bytes() == b"two" * 1000
+        assert stored.read_bytes() == b"one" * 1000
+        files.release(nuts, str(folder), kept=True)

@@ -1,4 +1,4 @@
-"""The functions with a layer of retries in them or in what they call; arguments are ignored."""
+"""The functions with a layer of retries in them or in what they call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .own_loops import Loop, Loops, named
 
 
 class Reaching:
-    """The call graph: which functions call or pass on which others; arguments are ignored."""
+    """A call graph: what each function calls or passes on. It follows no arguments into calls."""
 
     def __init__(self, reader: Reader, loops: Loops) -> None:
         self.reader, self.loops = reader, loops

@@ -46,9 +46,9 @@ class SlowingServer(Service):
         tick: the seconds that a request sleeps before it compares its age with the delay again.
         backlog: the length of the accept queue that the server asks for, with listen(2).
         knocks: the seconds between two SYNs of a dial; a kernel repeats its first SYN after 1 s.
-        lingering: the seconds, counted from the beginning of its request, for which a dial
-            continues even if the request is abandoned; 30 in Go. With 0 a dial ends with its
-            request, as in a client that closes its socket.
+        lingering: the seconds from the beginning of a request for which its dial continues even if
+            the request is abandoned; 30 in Go. With 0 a dial ends with its request, as in a client
+            that closes its socket.
         int64: whether a delay is a signed number of nanoseconds in 64 bits, as in Go: a delay
             longer than 292 years overflows and is negative, so that any request ends at its next
             tick.
