@@ -276,7 +276,7 @@ def rehearsed(args: Namespace, watch: Callable[[int, Second], None] | None = Non
 
 
 AT_ONCE = "most at once"
-EVERY = 0.05  # seconds of real time between two updates of the line
+EVERY = 0.05  # seconds of real time between two updates of the line in the terminal
 
 
 @contextmanager

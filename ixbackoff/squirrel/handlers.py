@@ -30,7 +30,7 @@ class Handlers(NamedTuple):
     connections: Connections
     stores: MutableMapping[str, ObjectStore]  # by the prefixes of their URLs
     files: FetchedFiles
-    has: Callable[[Resource], bool] = lambda _: True  # whether it has a copy or a fetched file
+    has: Callable[[Resource], bool] = lambda _: True  # whether a copy or a fetched file exists
 
     def get_etag(self, command: GetETag) -> str | None:
         """Send a `HEAD` request, or a `GET` request if the body is needed in any case.

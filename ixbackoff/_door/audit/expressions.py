@@ -485,7 +485,7 @@ def fits(function: Closure, node: ast.Call, named: Iterable[str]) -> bool:
 
 
 def combined(op: ast.operator, left: Values, right: Values) -> Iterator[Value]:
-    """Yield the result of an operator; for `|` of types, of stops or the like, both sides."""
+    """Yield the result of an operator; for `|`, as of types or of tenacity's stops, both sides."""
     one, other = number(left), number(right)
     if isinstance(op, ast.BitOr):
         yield from (*left, *right)
