@@ -88,7 +88,7 @@ def found(name: str) -> str | None:
 
 
 def output(words: list[str]) -> tuple[bytes, int]:
-    """Run a checker; return its output and its exit status. Its errors go to our standard error."""
+    """Run a checker; return its output and its exit status. Its standard error goes to ours."""
     alone = len(words) == 1
     errors = subprocess.PIPE if alone else None
     done = subprocess.run(  # noqa: S603

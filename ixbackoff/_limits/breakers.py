@@ -61,8 +61,8 @@ class CircuitBreaker:
     <CircuitBreaker: open, opens for 30 s after 2 failures within 10 s>
 
     - A try is a command at a rung, or an attempt with all of its commands. The commands of an
-      attempt are not tries: half an attempt may succeed while the service is down. As steps, `Log`,
-      `Now`, `Pick` and `Throw` need no service, so the breaker never refuses them.
+      attempt are not tries: half an attempt may succeed while the service is down. `Log`, `Now`,
+      `Pick` and `Throw` need no service, so the breaker does not refuse a step that is one of them.
     - A failure counts if `on` chooses it, or if a deadline of yours has interrupted a command. Any
       other failure, such as a 404, and an answer that `until` or `.expect` rejects, count as
       answers of the service: they do not open the breaker, and a probe that ends with one closes

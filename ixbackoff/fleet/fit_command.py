@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     words = "lines of json_observer, or OTLP JSON"
     parser.add_argument("traces", type=Path, nargs="+", metavar="FILE", help=words)
-    parser.add_argument("--format", choices=("events", "otlp"), help="default: seen in each line")
+    parser.add_argument("--format", choices=("events", "otlp"), help="default: read from each line")
     add_flags(parser, [*FLAGS, *seed_flags(SEEDS, "the number of simulations of the trace")])
     args = parser.parse_args(arguments)
     save: Path | None = args.save

@@ -160,7 +160,7 @@ FLAGS = (
     Flag("queue", 100, whole(0, 10**9), "queue: its length"),
     Flag("workers", 20, whole(1, 10**6), "queue: the number of workers"),
     Flag("time", 0.1, POSITIVE, "queue: work of a request; channel: length of a frame", "SECONDS"),
-    Flag("slotted", False, bool, "channel: transmissions begin with slots"),
+    Flag("slotted", False, bool, "channel: a transmission begins when a slot begins"),
     Flag("schedule", None, timing, "seconds, or MODULE:NAME (default: the program's)", "SCHEDULE"),
     Flag("within", None, duration(1e-6), "the time limit of each run, such as 30 or 5m", "SECONDS"),
     Flag("breaker", None, breaker, "each client's circuit breaker", "FAILURES:WITHIN:OPEN_FOR"),
@@ -276,7 +276,7 @@ def rehearsed(args: Namespace, watch: Callable[[int, Second], None] | None = Non
 
 
 AT_ONCE = "most at once"
-EVERY = 0.05  # seconds of real time between two updates of the line
+EVERY = 0.05  # seconds of real time between two updates of the line in the terminal
 
 
 @contextmanager

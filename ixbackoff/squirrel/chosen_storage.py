@@ -29,7 +29,7 @@ STORE = re.compile(r"(file://(localhost)?/+[^/?#]|memory://|s3://[^/@?#]+($|/))[
 
 @dataclass(frozen=True)
 class Storage:
-    store: str  # the URL of the object store, without a slash at its end
+    store: str  # the URL of the object store; its path does not end with a slash
     stores: dict[str, ObjectStore]  # open stores, by their URLs
     index: str | Path
     folder: Path
