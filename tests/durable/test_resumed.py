@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 from signal import SIGKILL
 from typing import Any
@@ -17,11 +16,11 @@ from typing import Any
 import pytest
 
 from ixbackoff import N1, at, attempt
-from ixbackoff.durable import Engine, durable
+from ixbackoff.durable import Engine, durable, worker_liveness
 
-from ..support.durable.engines import Said, Say, until, working
+from ..support.durable.databases import Databases
+from ..support.durable.engines import MOMENT, Said, Say, looking_often, until, working
 from ..support.kills.programs import Record, copy, interpreter
-from ..support.servers.postgresql import Server
 
 # DBOS may submit a run to its event loop while it stops.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -69,7 +68,7 @@ def test_a_run_that_is_paused_and_resumed_at_once_goes_on_once_its_command_has_e
         for _ in range(times):
             engine.store.pause("one")
             assert engine.store.resume("one")
-            time.sleep(0.5)
+            time.sleep(5 * MOMENT)
         assert said.what == ["first", "slow"]
         slow.go_on.set()
         assert run.result() == "LAST"
@@ -79,20 +78,21 @@ def test_a_run_that_is_paused_and_resumed_at_once_goes_on_once_its_command_has_e
 
 
 ROOT = Path(__file__).parents[2]
-NUMBERS = count()
 SLOW_WORKER = """
 import sys
 from tests.support.kills import programs as killed_runs
-killed_runs.SHORTEST = killed_runs.LONGEST = 2.0
+killed_runs.SHORTEST = killed_runs.LONGEST = 1.0
 killed_runs.main(sys.argv[1], "60")
 """
 
 
 @pytest.fixture
-def database(roomy_postgresql: Server) -> str:
-    """A database of its own."""
-    base = roomy_postgresql.url.rpartition("/")[0]
-    return f"{base}/resumed{next(NUMBERS)}".replace("+psycopg", "")
+def database(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
+    """A database of its own, whose resumed and lost runs workers of this process find soon."""
+    monkeypatch.setattr(worker_liveness, "ROUND", 0.3)
+    monkeypatch.setattr(worker_liveness, "BEAT", 0.1)
+    with looking_often():
+        yield databases.new()
 
 
 @contextmanager
@@ -181,7 +181,7 @@ def test_a_run_that_is_paused_again_before_it_goes_on_stays_paused(
         assert engine.store.resume("one")
         engine.store.pause("one")
         slow.go_on.set()
-        time.sleep(1.5)
+        time.sleep(0.5)
         assert said.what == ["first", "slow"]
         assert engine.store.resume("one")
         assert run.result() == "LAST"

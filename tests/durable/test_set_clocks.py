@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from itertools import count
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,13 @@ from ixbackoff._running.boot_clock import Boot
 from ixbackoff.durable import Engine, clocks, durable
 from ixbackoff.live import live
 
-from ..support.durable.engines import url_in
-from ..support.servers.postgresql import Server
+from ..support.durable.databases import Databases
+from ..support.durable.engines import MOMENT, looking_often, until, url_in
 
 pytestmark = pytest.mark.slow
 
 HOUR = 3600.0
-WAIT = 2.0
-NUMBERS = count()
+WAIT = 1.2
 REAL = time.time
 
 
@@ -35,9 +33,14 @@ def nap() -> Any:
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "SQLite":
         return url_in(tmp_path)
-    server: Server = request.getfixturevalue("roomy_postgresql")
-    base = server.url.rpartition("/")[0].replace("+psycopg", "")
-    return f"{base}/clocks{next(NUMBERS)}"
+    databases: Databases = request.getfixturevalue("databases")
+    return databases.new()
+
+
+@pytest.fixture(autouse=True)
+def soon() -> Generator[None]:
+    with looking_often():
+        yield
 
 
 @pytest.mark.parametrize(("first", "then"), [(HOUR, 0.0), (0.0, HOUR), (-HOUR, 0.0), (0.0, -HOUR)])
@@ -47,14 +50,11 @@ def test_a_parked_wait_is_due_whoever_set_the_clocks(
     monkeypatch.setattr(time, "time", lambda: REAL() + first)
     with Engine(live(), nap, database=database, hold=0) as engine:
         engine.start_with_id("one", nap)
-        end = time.monotonic() + 10
-        while not engine.store.rests("one"):
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        until(lambda: engine.store.rests("one"))
         began = time.monotonic()
     monkeypatch.setattr(time, "time", lambda: REAL() + then)
     with Engine(live(), nap, database=database, hold=0) as engine:
-        time.sleep(max(began + WAIT / 2 - time.monotonic(), 0.0))
+        time.sleep(5 * MOMENT)
         assert engine.store.rests("one")  # it is not held by this process for an hour
         assert engine.start_with_id("one", nap).result() - began < WAIT + 2
 
