@@ -9,8 +9,9 @@ import sys
 import threading
 import time
 from collections.abc import Generator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from typing import NamedTuple
 from urllib.request import urlopen
 
 import aiohttp
@@ -82,19 +83,55 @@ def counted(throttles: int = 0, retry_after: int = 0) -> Generator[Counted]:
         loop.close()
 
 
-@pytest.mark.slow
-def test_64_threads_keep_the_rate_of_one_limiter() -> None:
-    limiter = Limiter(100, line=60)
+def asked_by_threads(limiter: Limiter, threads: int, requests: int, throttles: int = 0) -> Counted:
+    """Ask a server, which throttles for 2 s if it does."""
 
     @backoff(N3, through=limiter)
     def ask(url: str) -> None:
         with urlopen(url) as answer:  # noqa: S310
             answer.read()
 
-    with counted() as server, ThreadPoolExecutor(64) as pool:
-        list(pool.map(ask, [server.url] * 300))
-        assert len(server.times) == 300
-        assert rate_holds(server.times, 100, LATE)
+    with counted(throttles, retry_after=2) as server, ThreadPoolExecutor(threads) as pool:
+        list(pool.map(ask, [server.url] * requests))
+    return server
+
+
+class AtOnce(NamedTuple):
+    """What is asked at the same time, since it mostly waits: without a pause, and with one."""
+
+    unpaused: Future[Counted]
+    paused: dict[float | None, Future[Counted]]
+
+
+@pytest.fixture(scope="module")
+def at_once() -> Generator[AtOnce]:
+    with ThreadPoolExecutor(3) as pool:
+        yield AtOnce(
+            pool.submit(asked_by_threads, Limiter(100, line=60), 64, 300),
+            {
+                tries: pool.submit(asked_by_threads, Limiter(tries, line=60), 16, 150, 40)
+                for tries in (100, None)
+            },
+        )
+
+
+@pytest.mark.slow
+def test_64_threads_keep_the_rate_of_one_limiter(at_once: AtOnce) -> None:
+    server = at_once.unpaused.result()
+    assert len(server.times) == 300
+    assert rate_holds(server.times, 100, LATE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tries", [100, None])
+def test_a_pause_that_one_thread_hears_is_a_pause_of_all(
+    tries: float | None, at_once: AtOnce
+) -> None:
+    server = at_once.paused[tries].result()
+    late = [at - server.throttled for at in server.times if at > server.throttled + LATE]
+    assert len(server.times) == 151
+    assert late[0] >= 2 - 0.05
+    assert rate_holds(late, 100, LATE)
 
 
 @pytest.mark.slow
@@ -115,24 +152,6 @@ def test_1000_tasks_keep_the_rate_of_one_limiter() -> None:
         asyncio.run(all_of_them(server.url))
         assert len(server.times) == 1000
         assert rate_holds(server.times, 300, LATE)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tries", [100, None])
-def test_a_pause_that_one_thread_hears_is_a_pause_of_all(tries: float | None) -> None:
-    limiter = Limiter(tries, line=60)
-
-    @backoff(N3, through=limiter)
-    def ask(url: str) -> None:
-        with urlopen(url) as answer:  # noqa: S310
-            answer.read()
-
-    with counted(throttles=40, retry_after=2) as server, ThreadPoolExecutor(16) as pool:
-        list(pool.map(ask, [server.url] * 150))
-        late = [at - server.throttled for at in server.times if at > server.throttled + LATE]
-        assert len(server.times) == 151
-        assert late[0] >= 2 - 0.05
-        assert rate_holds(late, 100, LATE)
 
 
 IN_LINE = """

@@ -57,9 +57,9 @@ def working(
         yield engine
 
 
-def until(condition: Callable[[], Any]) -> Any:
+def until(condition: Callable[[], Any], seconds: float = SOON) -> Any:
     """Wait until a condition holds; return what it returned."""
-    end = time.monotonic() + SOON
+    end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, "it did not come to that"
         time.sleep(0.01)
