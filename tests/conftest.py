@@ -22,6 +22,7 @@ from ixbackoff._limits.stopping import STOPS
 from ixbackoff._meaning.retrying import ONE_TRY
 from ixbackoff._running.sleeping import SWITCHES
 
+from .support.durable.databases import databases as databases
 from .support.servers.postgresql import postgresql as postgresql
 from .support.servers.postgresql import roomy_postgresql as roomy_postgresql
 from .support.servers.s3 import moto as moto

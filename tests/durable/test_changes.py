@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from ixbackoff import N1, N2, Constant, at, call
-from ixbackoff.durable import Workflow, durable
+from ixbackoff._running.boot_clock import Boot, since_boot
+from ixbackoff.durable import Workflow, clocks, durable, performing, unperformed_runs
 
 from ..support.durable.engines import Said, Say, stuck, until, working
 
@@ -20,6 +21,7 @@ AnyWorkflow = Workflow[..., Any, Any, Any]
 PAGE = Path(__file__).parents[2] / "docs" / "durable.md"
 MODULE = "ixbackoff_deployed"
 GOES_ON, STUCK, WAITS = "continues", "is stuck", "waits, and the log says so"
+WAIT = 30.0  # seconds of a wait, which are over when the code has changed
 
 
 class Version(NamedTuple):
@@ -28,7 +30,7 @@ class Version(NamedTuple):
     item: type
     make: Callable[..., Any]
     name: str = "order"
-    schedule: float = 0.6
+    schedule: float = WAIT
     answer: type | None = None
 
 
@@ -119,7 +121,7 @@ CHANGES: dict[str, tuple[Version, str]] = {
         Version(Item, lambda item: program(item, last=Say("after"))),
         GOES_ON,
     ),
-    "the schedule is changed": (Version(Item, program, schedule=0.9), STUCK),
+    "the schedule is changed": (Version(Item, program, schedule=1.5 * WAIT), STUCK),
     "the ladder is changed": (Version(Item, longer), STUCK),
 }
 
@@ -132,6 +134,15 @@ def deployed(version: Version, monkeypatch: pytest.MonkeyPatch) -> AnyWorkflow:
     monkeypatch.setitem(sys.modules, MODULE, module)
     schedule = Constant(version.schedule)
     return durable(name=version.name, schedule=schedule)(version.make)
+
+
+def let_the_wait_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def later() -> Boot:
+        now = since_boot()
+        return now._replace(seconds=now.seconds + 2 * WAIT)
+
+    for module in clocks, performing:
+        monkeypatch.setattr(module, "since_boot", later)
 
 
 @pytest.mark.slow
@@ -154,6 +165,8 @@ def test_a_change_ends_no_run(
         engine.start_with_id("one", old, item("book"))
         until(lambda: len(engine.store.segments("one")) > 1 or len(engine.store.steps("one")) > 3)
     assert said.what == ["answer"]
+    let_the_wait_end(monkeypatch)
+    monkeypatch.setattr(unperformed_runs, "ROUND", 0.3)
     changed = deployed(new, monkeypatch)
     with working(tmp_path, said.interpreter, changed, hold=hold) as engine:
         if expected == GOES_ON:

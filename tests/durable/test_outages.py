@@ -28,7 +28,7 @@ from ixbackoff.durable.journal import RunLost
 from ixbackoff.durable.outages import insist, insist_async, wait_after
 from ixbackoff.observing import Ended, Event, observed
 
-from ..support.durable.engines import Said, both, fails, until, url_in, working
+from ..support.durable.engines import Said, both, fails, looking_often, until, url_in, working
 from ..support.kills.disks import Disk, small_disk
 from ..support.servers.postgresql import Server
 
@@ -83,12 +83,17 @@ def test_a_worker_that_stops_waits_for_no_database() -> None:
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Generator[Disk]:
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outages, "WAITS", Listed([0.3]))
+
+
+@pytest.fixture
+def disk(tmp_path: Path, short_waits: None) -> Generator[Disk]:
     with small_disk(tmp_path / "disk", "3m") as made:
         yield made
 
 
-FULL = r"run one waits: the database fails, trying again in 1 s: database or disk is full"
+FULL = r"run one waits: the database fails, trying again in 0.3 s: database or disk is full"
 
 
 @pytest.mark.slow
@@ -130,7 +135,7 @@ def test_a_run_whose_end_finds_a_full_disk_ends_when_there_is_room(
 
 
 @pytest.fixture
-def full_database(roomy_postgresql: Server) -> Generator[tuple[str, Disk]]:
+def full_database(roomy_postgresql: Server, short_waits: None) -> Generator[tuple[str, Disk]]:
     """A database on a small disk of its own."""
     administrator = sqlalchemy.create_engine(roomy_postgresql.url, isolation_level="AUTOCOMMIT")
 
@@ -161,7 +166,7 @@ def test_on_a_server_with_a_full_disk_a_run_waits_for_room(
         return LARGE
 
     said = Said(first=first)
-    with Engine(said.interpreter, both, database=url) as engine:
+    with looking_often(), Engine(said.interpreter, both, database=url) as engine:
         run = engine.start_with_id("one", both)
         until(lambda: "No space left on device" in caplog.text)
         time.sleep(0.2)

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Generator
-from itertools import count
 from pathlib import Path
 from signal import SIGCONT, SIGKILL
 from typing import Any
@@ -18,14 +17,15 @@ import sqlalchemy
 from dbos import _queue
 from dbos._core import execute_dequeued_workflow
 
-from ixbackoff import N1, Constant, at, call
-from ixbackoff.durable import Engine, durable
+from ixbackoff import N1, Constant, Listed, at, call
+from ixbackoff.durable import Engine, durable, outages, worker, worker_liveness
 from ixbackoff.durable.dbos_journal import SegmentJournal
 from ixbackoff.durable.server_pool import server_engine
 from ixbackoff.durable.worker import WORKERS
 from ixbackoff.live import live
 
-from ..support.durable.engines import until
+from ..support.durable.databases import Databases
+from ..support.durable.engines import MOMENT, looking_often, until
 from ..support.durable.frozen import frozen
 from ..support.kills.away import away
 from ..support.kills.programs import Performed, Record
@@ -36,19 +36,32 @@ from ..support.servers.postgresql import Server
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-NUMBERS = count()
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """Let workers of this process look often, and take over the runs of the dead after 0.5 s."""
+    monkeypatch.setattr(worker_liveness, "ROUND", 0.3)
+    with looking_often():
+        yield
 
 
 @pytest.fixture
-def database(roomy_postgresql: Server) -> str:
+def database(databases: Databases) -> str:
     """A database of its own."""
-    base = roomy_postgresql.url.rpartition("/")[0]
-    return f"{base}/runs{next(NUMBERS)}".replace("+psycopg", "")
+    return databases.new()
 
 
-@durable(name="nap", schedule=Constant(1.5))
-def nap() -> Any:
-    return at(N1).do(call(time.monotonic)).wait().do(call(time.monotonic))
+@durable(name="nap", schedule=Constant(0.6))
+def nap(times: str) -> Any:
+    return at(N1).do(call(note, times)).wait().do(call(note, times))
+
+
+TIMES: dict[str, list[float]] = {}
+
+
+def note(times: str) -> None:
+    TIMES.setdefault(times, []).append(time.monotonic())
 
 
 @durable(name="later", schedule=Constant(1.5))
@@ -59,10 +72,11 @@ def later(number: int = 1) -> Any:
 def test_a_run_on_a_server_and_in_stretches(database: str) -> None:
     for hold in (60.0, 0.1):
         with Engine(live(), nap, database=database, hold=hold) as engine:
-            begun = time.monotonic()
-            run = engine.start_with_id(f"hold {hold:g}", nap)
-            assert run.result() - begun >= 1.5
-            assert len(engine.store.segments(run.id)) == (1 if hold > 1.5 else 2)
+            run = engine.start_with_id(f"hold {hold:g}", nap, database + f" {hold:g}")
+            run.result()
+            before, after = TIMES[database + f" {hold:g}"]
+            assert after - before >= 0.6
+            assert len(engine.store.segments(run.id)) == (1 if hold > 0.6 else 2)
 
 
 def test_an_idle_worker_has_at_most_four_connections(
@@ -79,9 +93,9 @@ def test_an_idle_worker_has_at_most_four_connections(
         runs = worker.start_many(later, {f"run {number}": number for number in range(50)})
         for run in runs:
             run.result()
-        time.sleep(1)
+        until(lambda: connection.execute(counted, name).scalar_one() <= 4)
         for _ in range(20):
-            time.sleep(0.1)
+            time.sleep(MOMENT)
             seen.append(connection.execute(counted, name).scalar_one())
     engine.dispose()
     assert 2 <= max(seen) <= 4
@@ -114,7 +128,7 @@ def test_no_worker_takes_a_workflow_that_it_does_not_have(database: str) -> None
         Engine(live(), later, database=database, worker=False) as client,
     ):
         client.start_with_id("one", later)
-        time.sleep(1.0)
+        time.sleep(10 * MOMENT)
         last = client.store.last("one")
         assert last is not None
         assert last.status == "ENQUEUED"
@@ -187,8 +201,9 @@ def end_sessions_with_locks(server: Server) -> None:
 
 
 def test_a_worker_that_wakes_when_another_has_its_run_performs_nothing_more_of_it(
-    database: str, roomy_postgresql: Server, record: Record
+    database: str, roomy_postgresql: Server, record: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(worker_liveness, "ROUND", 0.8)  # the other is not sure of its lock by then
     client = Engine(live(), frozen, database=database, worker=False)
     words = [sys.executable, "-m", "tests.support.durable.frozen", database]
     other = subprocess.Popen(words, cwd=ROOT, stderr=subprocess.DEVNULL)  # noqa: S603
@@ -287,9 +302,14 @@ def test_a_run_that_comes_from_its_queue_just_when_the_lock_is_lost_is_left(
 
 
 def test_a_run_goes_on_when_its_database_was_away(
-    database: str, roomy_postgresql: Server, caplog: pytest.LogCaptureFixture
+    database: str,
+    roomy_postgresql: Server,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    away(roomy_postgresql, database, seconds=3.0)
+    monkeypatch.setattr(outages, "WAITS", Listed([0.1, 0.2, 0.5, 1.0]))
+    monkeypatch.setattr(worker, "REJOIN", 0.2)
+    away(roomy_postgresql, database, seconds=1.0)
     assert caplog.messages
     for said in caplog.messages:
         assert "\n" not in said

@@ -482,5 +482,5 @@ def test_wrong_connections_are_told() -> None:
     wrong: Any = "connections"
     with pytest.raises(Misuse, match="give Connections"):
         live(connections=wrong)
-    with pytest.raises(Misuse, match="other limits"):
+    with pytest.raises(Misuse, match="limits= are not those of connections="):
         live(limits=Limits(), connections=Connections(PATIENT))

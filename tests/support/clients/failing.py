@@ -48,12 +48,16 @@ from .tries import failure_of
 Function: TypeAlias = Callable[[], object]
 
 
+SOON = 0.01  # seconds in which a server that never answers has not answered
 ONCE: Any = None
 """What redis-py takes for no retries, unlike its types."""
 
 
 class Servers(NamedTuple):
-    """Where to fail: the server of the web, and the ports and places of the others."""
+    """Where to fail: the server of the web, and the ports and places of the others.
+
+    A client of boto3 is here too, since to make one takes longer than a hundred requests.
+    """
 
     url: str
     refusing: int
@@ -63,6 +67,8 @@ class Servers(NamedTuple):
     redis: int
     grpc: str
     database: str
+    s3: Any
+    refusing_s3: Any
 
 
 FUNCTIONS: dict[str, Callable[[Servers], object]] = {}
@@ -95,15 +101,18 @@ def failing(folder: Path) -> Generator[dict[str, Function]]:
         holder.execute("CREATE TABLE nuts (name TEXT PRIMARY KEY)")
         holder.execute("BEGIN EXCLUSIVE")
         mail = {"mail FROM:<busy@oak.example>": "450 later", "MAIL": "550 never"}
+        url, refusing = enter(Origin(paths, faults)).url, free_port()
         servers = Servers(
-            enter(Origin(paths, faults)).url,
-            free_port(),
+            url,
+            refusing,
             enter(talking(mail)).port,
             enter(talking({"USER": "230 well", "DELE": "450 busy", "SIZE": "550 none"})).port,
             mongo.port,
             enter(always_answering("-LOADING later")).port,
             enter(serving()).address,
             database,
+            enter(closing(s3_at(url))),
+            enter(closing(s3_at(f"http://127.0.0.1:{refusing}"))),
         )
         yield {name: bound(function, servers) for name, function in FUNCTIONS.items()}
 
@@ -128,7 +137,7 @@ def asks(name: str, ask: Any, path: str, method: str = "GET") -> None:
     """Add a request that fails; one to no path is refused."""
 
     def asked(servers: Servers) -> object:
-        with web.impatience(web.READ_TIMEOUT) if path == "slow" else nullcontext():
+        with web.impatience(web.READ_TIMEOUT, SOON) if path == "slow" else nullcontext():
             place = servers.url if path else f"http://127.0.0.1:{servers.refusing}"
             answer = ask(method, f"{place}/{path}", {})
             return asyncio.run(answer) if asyncio.iscoroutine(answer) else answer
@@ -193,25 +202,23 @@ def size(servers: Servers) -> object:
 
 @fails("boto3 503")
 def boto3_busy(servers: Servers) -> object:
-    return by_boto3(servers.url, "busy")
+    return servers.s3.get_object(Bucket="busy", Key="acorn")
 
 
 @fails("boto3 404")
 def boto3_missing(servers: Servers) -> object:
-    return by_boto3(servers.url, "missing")
+    return servers.s3.get_object(Bucket="missing", Key="acorn")
 
 
 @fails("boto3 refused")
 def boto3_refused(servers: Servers) -> object:
-    return by_boto3(f"http://127.0.0.1:{servers.refusing}", "busy")
+    return servers.refusing_s3.get_object(Bucket="busy", Key="acorn")
 
 
-def by_boto3(url: str, bucket: str) -> object:
+def s3_at(url: str) -> Any:
     once = Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}, proxies={})
     keys = {"aws_access_key_id": "acorn", "aws_secret_access_key": "oak"}
-    made = boto3.client("s3", endpoint_url=url, region_name="us-east-1", config=once, **keys)
-    with closing(made) as s3:
-        return s3.get_object(Bucket=bucket, Key="acorn")
+    return boto3.client("s3", endpoint_url=url, region_name="us-east-1", config=once, **keys)
 
 
 def obstore_get(servers: Servers, bucket: str) -> object:
@@ -387,7 +394,7 @@ class Holding(Transient):
 
 @fails("Transient with a client")
 def holding(_: Servers) -> NoReturn:
-    raise Holding(ssl.create_default_context())
+    raise Holding(web.TRUSTED)
 
 
 def registered() -> type[Exception]:

@@ -66,9 +66,9 @@ patiently = backoff(N3, schedule=Constant(0.001))
 
 
 @contextmanager
-def impatience(timeout: ContextVar[float]) -> Generator[None]:
+def impatience(timeout: ContextVar[float], seconds: float = 0.05) -> Generator[None]:
     """Have clients give up soon, for servers that never answer."""
-    before = timeout.set(0.05)
+    before = timeout.set(seconds)
     yield
     timeout.reset(before)
 

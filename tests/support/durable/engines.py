@@ -8,18 +8,38 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+
+from dbos import _workflow_commands
 
 from ixbackoff import N1, AsyncInterpreter, Command, Constant, Interpreter, at, attempt
 from ixbackoff.durable import CurrentCommand, Engine, Workflow, current_command, durable
+from ixbackoff.durable import engine as engine_module
+from ixbackoff.durable import worker as worker_module
 from ixbackoff.durable.summaries import summary_of
 from ixbackoff.live import live
 
 AnyEngine = Engine[Any]
 SOON = 10.0  # seconds
+MOMENT = 0.05  # seconds
 
 
 def url_in(folder: Path) -> str:
     return f"sqlite:///{folder}/runs.sqlite"
+
+
+@contextmanager
+def looking_often() -> Generator[None]:
+    """Let engines that begin in the block look for runs, results and due waits every 50 ms.
+
+    A user's engine looks for runs and results ten times a second, and for due waits once.
+    """
+    with (
+        patch.object(worker_module, "POLL", MOMENT),
+        patch.object(engine_module, "POLL", MOMENT),
+        patch.object(_workflow_commands, "_BACKGROUND_JOBS_INTERVAL_SEC", MOMENT),
+    ):
+        yield
 
 
 @contextmanager
@@ -30,13 +50,16 @@ def working(
     **settings: Any,
 ) -> Generator[AnyEngine]:
     """An engine that performs runs while the block lasts, and then leaves them where they are."""
-    with Engine(interpreter, *workflows, database=url_in(folder), **settings) as engine:
+    with (
+        looking_often(),
+        Engine(interpreter, *workflows, database=url_in(folder), **settings) as engine,
+    ):
         yield engine
 
 
-def until(condition: Callable[[], Any]) -> Any:
+def until(condition: Callable[[], Any], seconds: float = SOON) -> Any:
     """Wait until a condition holds; return what it returned."""
-    end = time.monotonic() + SOON
+    end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, "it did not come to that"
         time.sleep(0.01)

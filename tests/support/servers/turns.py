@@ -1,12 +1,14 @@
 """A client of a service that many processes ask in turns, as a program of its own.
 
-The service counts datagrams. `python -m tests.support.servers.turns STORE HOW ADDRESS PORT` sends
-one in each try, from four threads or tasks, until its standard input is closed.
+The service counts datagrams. `python -m tests.support.servers.turns STORE ADDRESS PORT PROCESSES`
+parts into so many processes, which send one in each try, from four threads or from four tasks,
+until its standard input is closed.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import sys
 import threading
@@ -49,16 +51,19 @@ class Counting:
     Attributes:
         port: where it listens.
         times: when each arrived, on the clock `time.monotonic`.
+        senders: the ids of the processes that have sent one.
     """
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
         self.port = int(listener.getsockname()[1])
         self.times: list[float] = []
+        self.senders: set[int] = set()
 
     def count(self) -> None:
-        while self._listener.recv(10) != b"end":
+        while (sender := self._listener.recv(10)) != b"end":
             self.times.append(monotonic())
+            self.senders.add(int(sender))
 
 
 @contextmanager
@@ -86,7 +91,7 @@ def in_threads(turns: Interpreter[Reserve], ask: Callable[[], object]) -> None:
 
     for _ in range(AT_ONCE):
         threading.Thread(target=work, daemon=True).start()
-    sys.stdin.read()
+    threading.Event().wait()
 
 
 async def in_tasks(turns: AsyncInterpreter[Reserve], ask: Callable[[], object]) -> None:
@@ -96,10 +101,7 @@ async def in_tasks(turns: AsyncInterpreter[Reserve], ask: Callable[[], object]) 
         while True:
             await program.run_async(interpreter)
 
-    tasks = [asyncio.create_task(work()) for _ in range(AT_ONCE)]
-    await asyncio.to_thread(sys.stdin.read)
-    for task in tasks:
-        task.cancel()
+    await asyncio.gather(*[work() for _ in range(AT_ONCE)])
 
 
 async def by_redis(port: int, ask: Callable[[], object]) -> None:
@@ -112,11 +114,18 @@ async def by_postgresql(address: str, ask: Callable[[], object]) -> None:
         await in_tasks(turns_in_postgresql_async(pool.connection), ask)
 
 
-def main(store: str, how: str, address: str, port: str) -> None:
+def end_with_input() -> None:
+    sys.stdin.read()
+    os._exit(0)
+
+
+def send(store: str, how: str, address: str, port: str) -> None:
+    """Send in turns until standard input is closed."""
+    threading.Thread(target=end_with_input, daemon=True).start()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
 
         def ask() -> object:
-            return sender.sendto(b"try", ("127.0.0.1", int(port)))
+            return sender.sendto(str(os.getpid()).encode(), ("127.0.0.1", int(port)))
 
         if (store, how) == ("redis", "threads"):
             in_threads(turns_in_redis(redis.Redis(port=int(address))), ask)
@@ -127,6 +136,21 @@ def main(store: str, how: str, address: str, port: str) -> None:
                 in_threads(turns_in_postgresql(pool.connection), ask)
         else:
             asyncio.run(by_postgresql(address, ask))
+
+
+def main(store: str, address: str, port: str, processes: str) -> None:
+    """Begin the processes, which is quicker than to begin each anew, and say what their ids are."""
+    begun = list[int]()
+    for number in range(int(processes)):
+        if (process := os.fork()) == 0:
+            try:
+                send(store, ("threads", "tasks")[number % 2], address, port)
+            finally:
+                os._exit(1)
+        begun.append(process)
+    print(*begun, flush=True)
+    for process in begun:
+        os.waitpid(process, 0)
 
 
 if __name__ == "__main__":
