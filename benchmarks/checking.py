@@ -15,7 +15,14 @@ from typing import NamedTuple
 
 import ixbackoff
 from tests.support.checkers.checked import ROOT, as_users_see_it
-from tests.support.checkers.typecheckers import CHECKERS, MYPY, SCRIPTS, Checker, environment
+from tests.support.checkers.typecheckers import (
+    CACHE,
+    CHECKERS,
+    MYPY,
+    SCRIPTS,
+    Checker,
+    environment,
+)
 
 from .measuring import Target
 
@@ -64,7 +71,7 @@ def cpu_seconds(words: Sequence[object], folder: Path) -> float:
     process = subprocess.Popen(  # noqa: S603
         [str(word) for word in words],
         cwd=folder,
-        env={**environment(folder), "PYTHONPATH": str(ROOT)},
+        env={**environment(folder), CACHE: "mypy_cache", "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -22,6 +22,7 @@ from ixbackoff._limits.stopping import STOPS
 from ixbackoff._meaning.retrying import ONE_TRY
 from ixbackoff._running.sleeping import SWITCHES
 
+from .support.checkers.typecheckers import CACHE
 from .support.durable.databases import databases as databases
 from .support.servers.postgresql import postgresql as postgresql
 from .support.servers.postgresql import roomy_postgresql as roomy_postgresql
@@ -50,6 +51,14 @@ def pytest_collection_finish() -> None:
     """Keep the collector from looking through all tests while one of them measures time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_mypy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Have mypy read the library and the stubs of Python once for all tests that run it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(CACHE, str(tmp_path_factory.mktemp("mypy")))
+        yield
 
 
 @pytest.fixture

@@ -221,8 +221,8 @@ def test_pretty_lines_of_files_with_long_paths_are_understood(
 ) -> None:
     at = tmp_path / "at"
     at.mkdir()
-    name = "n" * (length - len(f"{tmp_path}/.py"))
-    file = tmp_path / f"{name or 'n'}.py"
+    # mypy's cache tells the errors of a module of the same name and text under its first path
+    file = tmp_path / f"{f'n{length}'.ljust(length - len(f'{tmp_path}/.py'), 'n')}.py"
     file.write_text((folder / "newcomer.py").read_text())
     run = checked(as_users_see_it(named("mypy"), "--pretty"), [file], at)
     lines = {line for line, found in lines_of(run.of(file)).items() if any_finding(found)}

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from ..support.checkers.typecheckers import CHECKERS
+from ..support.checkers.typecheckers import CHECKERS, MYPY, Checker
 
 READ: dict[str, Any] = tomllib.loads((Path(__file__).parent / "newcomers.toml").read_text())
 NAMES: dict[str, str] = READ.pop("names")
@@ -104,7 +104,14 @@ Explained = dict[int, list[str | None]]
 """For each mistake that a checker sees: its explanations, `None` for an error without one."""
 
 
-def checked(name: str, folder: Path) -> Explained:
+@pytest.fixture(scope="module", params=CHECKERS, ids=lambda checker: checker.name)
+def name(request: pytest.FixtureRequest) -> str:
+    checker: Checker = request.param
+    return checker.name
+
+
+@pytest.fixture(scope="module")
+def seen(name: str, folder: Path) -> Explained:
     """Run `ixbackoff check` over all files, without an activated environment."""
     env = {key: text for key, text in os.environ.items() if key != "VIRTUAL_ENV"}
     words = [sys.executable, "-m", "ixbackoff", "check", "--checker", name, "--output-format=json"]
@@ -113,18 +120,16 @@ def checked(name: str, folder: Path) -> Explained:
         [*words, *files], cwd=folder, env=env, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1, done.stderr
-    seen: Explained = defaultdict(list)
+    explained: Explained = defaultdict(list)
     for line in done.stdout.splitlines():
         error = json.loads(line)
         said = error["explanation"]
-        seen[int(Path(error["file"]).stem[1:])].append(said and f"{said['code']}: {said}")
-    return seen
+        explained[int(Path(error["file"]).stem[1:])].append(said and f"{said['code']}: {said}")
+    return explained
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [one.name for one in CHECKERS])
-def test_nearly_all_that_a_checker_sees_is_explained(name: str, folder: Path) -> None:
-    seen = checked(name, folder)
+def test_nearly_all_that_a_checker_sees_is_explained(name: str, seen: Explained) -> None:
     unexplained = [MISTAKES[number][0] for number, said in seen.items() if not any(said)]
     share = 1 - len(unexplained) / len(seen)
     print(f"{name}: {len(seen)} of {len(MISTAKES)} seen, {share:.1%} explained; not {unexplained}")
@@ -133,7 +138,7 @@ def test_nearly_all_that_a_checker_sees_is_explained(name: str, folder: Path) ->
 
 
 @pytest.mark.slow
-def test_what_runs_in_silence_is_explained_by_check(folder: Path) -> None:
-    seen = checked("mypy", folder)
+@pytest.mark.parametrize("name", [MYPY], indirect=True, ids=["mypy"])
+def test_what_runs_in_silence_is_explained_by_check(seen: Explained) -> None:
     silent = [number for number, (_, said) in enumerate(MISTAKES) if not said]
     assert [MISTAKES[number][0] for number in silent if not any(seen.get(number, []))] == []

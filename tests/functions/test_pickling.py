@@ -81,7 +81,7 @@ def order(number):
     return usual.program(flaky("order"), number)
 
 
-sys.stdout.buffer.write(cloudpickle.dumps(eval(sys.argv[1])))
+sys.stdout.buffer.write(cloudpickle.dumps([cloudpickle.dumps(eval(one)) for one in sys.argv[1:]]))
 """
 
 LOADED = """
@@ -108,43 +108,62 @@ def answered(answer):
 """
 
 
-def sent(what: str, then: str, where: Path) -> str:
-    """Pickle an object of a program's own in one process, and use it in another one."""
-    first = [sys.executable, "-c", SENT, what]
-    made = subprocess.run(first, cwd=where, capture_output=True, check=False)  # noqa: S603
+METHODS = {
+    "page": "page",
+    "page_async": "page_async",
+    "Pages().page": "method",
+    "(lambda number, own=Pages(): own.page(number))": "method",
+}
+"""Objects of a program's own, and what they answer."""
+
+
+@pytest.fixture(scope="module")
+def pickled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Objects of a program's own, each pickled by itself, all in one process."""
+    whats = [*METHODS, "(page, patiently)", "order", "order(3)"]
+    made = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", SENT, *whats],
+        cwd=tmp_path_factory.mktemp("pickling"),
+        capture_output=True,
+        check=False,
+    )
     assert made.returncode == 0, made.stderr.decode()
-    second = [sys.executable, "-c", LOADED + textwrap.dedent(then)]
+    return dict(zip(whats, pickle.loads(made.stdout), strict=True))  # noqa: S301
+
+
+def received(pickled: bytes, then: str, where: Path) -> str:
+    """Use a pickled object in a process of its own."""
     done = subprocess.run(  # noqa: S603
-        second, input=made.stdout, cwd=where, capture_output=True, check=False
+        [sys.executable, "-c", LOADED + textwrap.dedent(then)],
+        input=pickled,
+        cwd=where,
+        capture_output=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout.decode().strip()
 
 
-@pytest.mark.parametrize(
-    ("what", "answer"),
-    [
-        ("page", "page"),
-        ("page_async", "page_async"),
-        ("Pages().page", "method"),
-        ("(lambda number, own=Pages(): own.page(number))", "method"),
-    ],
-)
-def test_a_function_is_retried_where_it_is_sent(what: str, answer: str, tmp_path: Path) -> None:
-    said = sent(
-        what,
+@pytest.mark.parametrize("what", METHODS)
+def test_a_function_is_retried_where_it_is_sent(
+    what: str, pickled: dict[str, bytes], tmp_path: Path
+) -> None:
+    said = received(
+        pickled[what],
         """
         with no_waits() as waits:
             print(answered(loaded(3)), waits.waited)
         """,
         tmp_path,
     )
-    assert said == f"('{answer}', (3,)) [1.0, 7.0]"
+    assert said == f"('{METHODS[what]}', (3,)) [1.0, 7.0]"
 
 
-def test_it_obeys_the_switches_and_the_observers_of_its_process(tmp_path: Path) -> None:
-    said = sent(
-        "page",
+def test_it_obeys_the_switches_and_the_observers_of_its_process(
+    pickled: dict[str, bytes], tmp_path: Path
+) -> None:
+    said = received(
+        pickled["page"],
         """
         events = []
         with observed(events.append):
@@ -166,11 +185,13 @@ def test_it_obeys_the_switches_and_the_observers_of_its_process(tmp_path: Path) 
     ]
 
 
-def test_a_call_inside_another_one_is_rejected_there(tmp_path: Path) -> None:
+def test_a_call_inside_another_one_is_rejected_there(
+    pickled: dict[str, bytes], tmp_path: Path
+) -> None:
     """In this context, and in another one, where only the stack shows the outer call."""
     for inner in ("loaded[0](3)", "contextvars.Context().run(loaded[0], 3)"):
-        said = sent(
-            "(page, patiently)",
+        said = received(
+            pickled["(page, patiently)"],
             f"""
             def outer():
                 return {inner}
@@ -185,10 +206,12 @@ def test_a_call_inside_another_one_is_rejected_there(tmp_path: Path) -> None:
         assert said.startswith("answered (backoff N3) was called inside outer (backoff N3)")
 
 
-def test_a_program_and_a_workflow_run_where_they_are_sent(tmp_path: Path) -> None:
+def test_a_program_and_a_workflow_run_where_they_are_sent(
+    pickled: dict[str, bytes], tmp_path: Path
+) -> None:
     for what, program in (("order", "loaded(3)"), ("order(3)", "loaded")):
         then = f"with no_waits() as waits: print({program}.run(live()), waits.waited)"
-        assert sent(what, then, tmp_path) == "('order', (3,)) [1.0, 7.0]"
+        assert received(pickled[what], then, tmp_path) == "('order', (3,)) [1.0, 7.0]"
 
 
 @pytest.mark.parametrize("module", [pickle, cloudpickle], ids=["pickle", "cloudpickle"])

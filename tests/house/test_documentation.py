@@ -92,7 +92,7 @@ def mypy(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
         for number, program in enumerate(wrong):
             (folder / f"{stem(page)}_wrong_{number}.py").write_text(program)
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir=cache", "."],
+        [sys.executable, "-m", "mypy", "--strict", "--config-file=", "."],
         cwd=folder,
         env=os.environ | {"MYPYPATH": f"{DOCS}{os.pathsep}{ROOT}"},
         capture_output=True,

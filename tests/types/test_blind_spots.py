@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
+from functools import cache
 
 import pytest
 
@@ -51,46 +52,62 @@ DEFAULT = replace(PYRIGHT, config=("pyrightconfig.json", "{}"))
 UNTYPED = replace(ZUBAN, arguments=("check", *ZUBAN.arguments[2:]))
 
 
-def errors(checker: Checker, text: str, folder: Path) -> int:
-    """Return the number of errors in a program."""
-    file = folder / "program.py"
-    file.write_text(HEAD + text)
-    return len(checker.check([file], folder)[file.resolve()])
+BLIND = {
+    "pyright: lists and dicts": (DEFAULT, STRICT, LISTED),
+    "pyright: lists of rungs": (DEFAULT, STRICT, RUNGS),
+    "pyright: deep rungs inside of another type": (DEFAULT, MYPY, YIELDED),
+    "mypy: one rung of two": (MYPY, DEFAULT, CLAIMED),
+    "zuban: the argument of a lambda": (ZUBAN, MYPY, MAPPED),
+    "ty: a missing handler": (TY, MYPY, UNHANDLED),
+    "ty: a function that returns one of two programs": (TY, MYPY, BOUND),
+    "zuban: another rung in at": (ZUBAN, MYPY, STANDING),
+    "pyrefly: deep starts": (PYREFLY, MYPY, DEEP.format("N18", "N17")),
+    "pyrefly: a step on a rung": (PYREFLY, MYPY, "N3.retry(get)\n"),
+    "zuban: a loop": (UNTYPED, ZUBAN, LOOPED),
+    "pyrefly: the value of yield from": (PYREFLY, MYPY, ANSWERED),
+}
+"""For each blind spot: who is blind, who sees, and the program."""
+HELPED = {
+    "ty": (TY, JOINED),
+    "zuban": (ZUBAN, "at(N0) >> at(N3)\n"),
+    "pyrefly": (PYREFLY, DEEP.format("N17", "N16")),
+}
+TEXTS = [*(text for *_, text in BLIND.values()), BARE, *(text for _, text in HELPED.values())]
 
 
-@pytest.mark.parametrize(
-    ("blind", "seeing", "text"),
-    [
-        pytest.param(DEFAULT, STRICT, LISTED, id="pyright: lists and dicts"),
-        pytest.param(DEFAULT, STRICT, RUNGS, id="pyright: lists of rungs"),
-        pytest.param(DEFAULT, MYPY, YIELDED, id="pyright: deep rungs inside of another type"),
-        pytest.param(MYPY, DEFAULT, CLAIMED, id="mypy: one rung of two"),
-        pytest.param(ZUBAN, MYPY, MAPPED, id="zuban: the argument of a lambda"),
-        pytest.param(TY, MYPY, UNHANDLED, id="ty: a missing handler"),
-        pytest.param(TY, MYPY, BOUND, id="ty: a function that returns one of two programs"),
-        pytest.param(ZUBAN, MYPY, STANDING, id="zuban: another rung in at"),
-        pytest.param(PYREFLY, MYPY, DEEP.format("N18", "N17"), id="pyrefly: deep starts"),
-        pytest.param(PYREFLY, MYPY, "N3.retry(get)\n", id="pyrefly: a step on a rung"),
-        pytest.param(UNTYPED, ZUBAN, LOOPED, id="zuban: a loop"),
-        pytest.param(PYREFLY, MYPY, ANSWERED, id="pyrefly: the value of yield from"),
-    ],
-)
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Checker, str], int]:
+    """The number of errors of a checker in a program: it is started once for all programs."""
+
+    @cache
+    def report(checker: Checker) -> dict[str, int]:
+        folder = tmp_path_factory.mktemp(checker.name)
+        files = {text: folder / f"program_{number}.py" for number, text in enumerate(TEXTS)}
+        for text, file in files.items():
+            file.write_text(HEAD + text)
+        found = checker.check(list(files.values()), folder)
+        return {text: len(found[file.resolve()]) for text, file in files.items()}
+
+    return lambda checker, text: report(checker)[text]
+
+
+@pytest.mark.parametrize("spot", BLIND)
 def test_a_checker_is_blind_where_another_one_sees(
-    blind: Checker, seeing: Checker, text: str, tmp_path: Path
+    spot: str, errors: Callable[[Checker, str], int]
 ) -> None:
-    assert errors(blind, text, tmp_path) == 0
-    assert errors(seeing, text, tmp_path) > 0
+    blind, seeing, text = BLIND[spot]
+    assert errors(blind, text) == 0
+    assert errors(seeing, text) > 0
 
 
 @pytest.mark.parametrize("checker", CHECKERS, ids=lambda checker: checker.name)
-def test_none_sees_a_yield_without_from(checker: Checker, tmp_path: Path) -> None:
-    assert errors(checker, BARE, tmp_path) == 0
+def test_none_sees_a_yield_without_from(
+    checker: Checker, errors: Callable[[Checker, str], int]
+) -> None:
+    assert errors(checker, BARE) == 0
 
 
-@pytest.mark.parametrize(
-    ("checker", "text"),
-    [(TY, JOINED), (ZUBAN, "at(N0) >> at(N3)\n"), (PYREFLY, DEEP.format("N17", "N16"))],
-    ids=["ty", "zuban", "pyrefly"],
-)
-def test_what_helps_lets_the_checker_see(checker: Checker, text: str, tmp_path: Path) -> None:
-    assert errors(checker, text, tmp_path) == 1
+@pytest.mark.parametrize("name", HELPED)
+def test_what_helps_lets_the_checker_see(name: str, errors: Callable[[Checker, str], int]) -> None:
+    checker, text = HELPED[name]
+    assert errors(checker, text) == 1

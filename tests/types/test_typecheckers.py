@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from ..support.checkers.typecheckers import CHECKERS, Checker, Report
+from ..support.checkers.typecheckers import CACHE, CHECKERS, Checker, Report
 
 WRONG = "number: int = 'text'\n\ndef untyped(a, b):\n    return a\n"
 
@@ -49,12 +51,35 @@ def found(checker: Checker, folder: Path) -> list[Report]:
     return [{file.relative_to(folder): errors for file, errors in one.items()} for one in reports]
 
 
+@pytest.fixture(scope="module", params=CHECKERS, ids=lambda checker: checker.name)
+def checker(request: pytest.FixtureRequest) -> Checker:
+    chosen: Checker = request.param
+    return chosen
+
+
+@pytest.fixture(scope="module")
+def alone(checker: Checker, tmp_path_factory: pytest.TempPathFactory) -> list[Report]:
+    """What a checker says where there is no other configuration."""
+    with own_cache():
+        return found(checker, tmp_path_factory.mktemp("alone"))
+
+
+@contextmanager
+def own_cache() -> Iterator[None]:
+    """Let mypy's cache be where it works, in a test that looks at what a second run says."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(CACHE)
+        yield
+
+
 @pytest.mark.parametrize("hostile", [SILENT, BROKEN], ids=["silent", "broken"])
-@pytest.mark.parametrize("checker", CHECKERS, ids=lambda checker: checker.name)
 def test_configuration_elsewhere_changes_nothing(
-    checker: Checker, hostile: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checker: Checker,
+    alone: list[Report],
+    hostile: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    alone = found(checker, tmp_path / "alone")
     assert any(errors for report in alone for errors in report.values())
     planted(tmp_path / "parent", hostile)
     planted(tmp_path / "home", hostile)
@@ -62,4 +87,5 @@ def test_configuration_elsewhere_changes_nothing(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home" / ".config"))
     monkeypatch.setenv("TY_CONFIG_FILE", str(tmp_path / "home" / "ty.toml"))
     monkeypatch.setenv("PYREFLY_CONFIG", str(tmp_path / "home" / "pyrefly.toml"))
-    assert found(checker, tmp_path / "parent" / "folder") == alone
+    with own_cache():
+        assert found(checker, tmp_path / "parent" / "folder") == alone

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from ixbackoff._door.diagnosing.explained_errors import Finding, findings, sources
@@ -31,12 +32,16 @@ class Checked:
 
     def of(self, file: Path) -> list[Finding | Error]:
         """All errors in a file."""
-        return [
-            piece
-            for piece in self.pieces
-            if not isinstance(piece, str)
-            if (self.folder / error_of(piece).file).resolve() == file.resolve()
-        ]
+        return self.by_file.get(file.resolve(), [])
+
+    @cached_property
+    def by_file(self) -> dict[Path, list[Finding | Error]]:
+        """All errors, by their files."""
+        found: dict[str, list[Finding | Error]] = {}
+        for piece in self.pieces:
+            if not isinstance(piece, str):
+                found.setdefault(error_of(piece).file, []).append(piece)
+        return {(self.folder / file).resolve(): errors for file, errors in found.items()}
 
 
 def error_of(piece: Finding | Error) -> Error:

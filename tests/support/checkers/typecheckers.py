@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 SCRIPTS = Path(sys.executable).parent
+CACHE = "MYPY_CACHE_DIR"
+"""Where mypy keeps its cache, unless an option says otherwise."""
 
 Errors: TypeAlias = list[tuple[int, str]]
 """The errors in one file, sorted: (line, code)."""
@@ -99,10 +101,14 @@ class Checker:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The environment of this process with another home, without variables for checkers."""
+    """The environment of this process with another home, without variables for checkers.
+
+    But for the folder of mypy's cache, which all tests share.
+    """
     checkers = ("MYPY", "PYRIGHT_", "TY_", "ZUBAN", "PYREFLY_", "XDG_CONFIG_")
     kept = {name: text for name, text in os.environ.items() if not name.startswith(checkers)}
-    return {**kept, "HOME": str(home)}
+    shared = {CACHE: os.environ[CACHE]} if CACHE in os.environ else {}
+    return {**kept, **shared, "HOME": str(home)}
 
 
 def read_mypy(text: str, files: int) -> list[Found]:
@@ -159,7 +165,7 @@ def read_pyrefly(text: str, files: int) -> list[Found]:
 
 MYPY = Checker(
     "mypy",
-    ("--config-file=mypy.ini", "--cache-dir=mypy_cache", "--no-pretty", "--no-color-output"),
+    ("--config-file=mypy.ini", "--no-pretty", "--no-color-output"),
     ("mypy.ini", "[mypy]\nstrict = True\n"),
     read_mypy,
 )
