@@ -90,5 +90,7 @@ def test_an_observed_call_leaves_no_reference_cycles(function: Any) -> None:
         await cycles()
         return await cycles()
 
+    gc.collect()
+    gc.freeze()  # so that it has only what is made here to look at
     with observed(lambda event: None):
         assert asyncio.run(twice()) == 0
