@@ -106,6 +106,7 @@ class Numbers:
 
 Instruction = tuple[str, str, int]
 Searching = Callable[[int], tuple[Model[Numbers, Any], list[Any], dict[str, Any]]]
+Found = tuple[set[tuple[str, int]], list[Broken], int]
 
 
 @attempt
@@ -231,9 +232,7 @@ def every_end(world: Numbers, ends: Sequence[End[Any]]) -> None:
     raise AssertionError(f"it ends with {world.values} and {ended}")
 
 
-def found(
-    seed: int, merge: bool, searching: Searching = search
-) -> tuple[set[tuple[str, int]], list[Broken], int]:
+def found(seed: int, merge: bool, searching: Searching = search) -> Found:
     """All that is wrong in a random search: what, and with how few surprises."""
     model, programs, how = searching(seed)
     at_end = every_end if seed % 2 or searching is timed_search else None
