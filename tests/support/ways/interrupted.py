@@ -1,7 +1,8 @@
 """Ctrl-C at every place of a run where CPython looks for signals.
 
 `python -m tests.support.ways.interrupted STEP` interrupts each way to run something that waits at
-the first such place, at the one STEP later, and so on to its end, without an observer and with one.
+one of the first such places, at the one STEP later, and so on to its end, without an observer and
+with one.
 After each interrupt the same thread has to be able to run again, and each run that began has to
 have ended once. `tests.support.ways.signalled` does so with real signals.
 """
@@ -183,8 +184,9 @@ def interrupted(way: Callable[[Failing], object], always: bool, place: int) -> I
 def interrupt_all(ways: tuple[Callable[[Failing], object], ...], step: int) -> int:
     """Interrupt each way at such steps, and check that this thread can run everything after it."""
     runs = 0
-    for way, always, observers in product(ways, (False, True), ((), (Open(),))):
-        place = 1
+    every = product(ways, (False, True), ((), (Open(),)))
+    for number, (way, always, observers) in enumerate(every):
+        place = 1 + 3 * number % step  # they have places in common: each begins at another one
         with observed(*observers):
             while (interrupt := interrupted(way, always, place)).struck:
                 try:
