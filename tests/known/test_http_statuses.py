@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import repeat
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import pytest
 
@@ -19,6 +21,7 @@ from ixbackoff.testing.web import (
     Hang,
     Malformed,
     Origin,
+    ReceivedRequest,
     Redirect,
     Reset,
     Status,
@@ -38,6 +41,7 @@ from ..support.clients.web import (
 from ..support.servers.certificates import resetting
 from ..support.ways.live import full
 
+T = TypeVar("T")
 Faults: TypeAlias = dict[str, tuple[type[Fault], ...]]
 
 PLAIN: Faults = {"urllib": (Reset, Hang), "http": (Reset, Hang)}
@@ -58,11 +62,50 @@ LOST = [Reset(), Reset(after=2), Truncated(after=2), Dropped(), Hang(), Malforme
 each_loss = pytest.mark.parametrize("fault", LOST, ids=repr)
 
 
-@pytest.fixture(autouse=True)
-def impatient(request: pytest.FixtureRequest) -> Iterator[None]:
-    hangs = "fault" in request.fixturenames and request.getfixturevalue("fault") == Hang()
-    with impatience(READ_TIMEOUT) if hangs else nullcontext():
-        yield
+class Asked(NamedTuple):
+    """The failure of a request that was tried, and the requests that came to the server."""
+
+    failure: Exception
+    requests: list[ReceivedRequest]
+
+
+def asked(
+    client: Client, fault: Fault, words: str, redirect: Redirect | None = None, **headers: str
+) -> Asked:
+    """Have a client try a request whose answer has such a fault, after a redirect if one is given.
+
+    All clients wait at the same time for an answer that does not come.
+    """
+    if fault == Hang():
+        return hung(words, redirect, **headers)[client.name]
+    return asked_alone(client, fault, words, redirect, headers)
+
+
+def asked_alone(
+    client: Client, fault: Fault, words: str, redirect: Redirect | None, headers: dict[str, str]
+) -> Asked:
+    scripts: dict[str, Iterable[Fault]] = {"/a": repeat(redirect or fault), "/b": repeat(fault)}
+    method, path = words.split()
+    with Origin({"/a": b"acorn", "/b": b"acorn"}, scripts) as origin:
+        failure = client.fails(method, origin.url + path, **headers)
+    return Asked(failure, origin.requests)
+
+
+@cache
+def hung(words: str, redirect: Redirect | None, **headers: str) -> dict[str, Asked]:
+    with impatience(READ_TIMEOUT, 0.1):
+        return at_once(
+            # for the others, a redirect is an answer
+            [client for client in CLIENTS if client.raises_statuses or not redirect],
+            lambda client: asked_alone(client, Hang(), words, redirect, headers),
+        )
+
+
+def at_once(clients: Sequence[Client], ask: Callable[[Client], T]) -> dict[str, T]:
+    """Let clients ask in threads of their own; return what comes of it, by their names."""
+    with ThreadPoolExecutor(len(clients)) as threads:
+        made = {one.name: threads.submit(copy_context().run, ask, one) for one in clients}
+    return {name: one.result() for name, one in made.items()}
 
 
 def is_one(fault: Fault, of: Faults, client: Client) -> bool:
@@ -72,26 +115,23 @@ def is_one(fault: Fault, of: Faults, client: Client) -> bool:
 @each_client
 @each_loss
 def test_a_get_whose_answer_is_lost_is_tried_again(client: Client, fault: Fault) -> None:
-    with Origin({"/a": b"acorn"}, {"/a": repeat(fault)}) as origin:
-        failure = client.fails("GET", f"{origin.url}/a")
+    failure, requests = asked(client, fault, "GET /a")
     if is_one(fault, AS_STATUS, client):
         assert why_noted(failure).endswith(" 400")
         return
-    asked = 8 if fault in ONCE_MORE.get(client.library, ()) else 4
-    assert len(origin.requests) == asked
+    assert len(requests) == (8 if fault in ONCE_MORE.get(client.library, ()) else 4)
     assert known.judge(failure) == known.Verdict(True)
 
 
 @each_client
 @each_loss
 def test_a_post_whose_answer_is_lost_is_not_tried_again(client: Client, fault: Fault) -> None:
-    with Origin({"/a": b"acorn"}, {"/a": repeat(fault)}) as origin:
-        failure = client.fails("POST", f"{origin.url}/a?token=hush")
+    failure, requests = asked(client, fault, "POST /a?token=hush")
     if is_one(fault, PLAIN, client):
         assert isinstance(failure, ConnectionResetError | TimeoutError)
-        assert len(origin.requests) == 4
+        assert len(requests) == 4
         return
-    assert len(origin.requests) == 1
+    assert len(requests) == 1
     why = why_noted(failure)
     assert why.startswith((client.library, "http.client")), why
     assert failure.__class__.__name__ in why
@@ -103,10 +143,9 @@ def test_a_post_whose_answer_is_lost_is_not_tried_again(client: Client, fault: F
 @each_client
 @each_loss
 def test_a_post_with_a_key_is_tried_again(client: Client, fault: Fault) -> None:
-    with Origin({"/a": b"acorn"}, {"/a": repeat(fault)}) as origin:
-        client.fails("POST", f"{origin.url}/a", Idempotency_Key="5")
-    assert {each.headers["idempotency-key"] for each in origin.requests} == {"5"}
-    assert len(origin.requests) == (1 if is_one(fault, ONCE, client) else 4)
+    _, requests = asked(client, fault, "POST /a", Idempotency_Key="5")
+    assert {each.headers["idempotency-key"] for each in requests} == {"5"}
+    assert len(requests) == (1 if is_one(fault, ONCE, client) else 4)
 
 
 @raising_clients
@@ -184,12 +223,10 @@ def test_what_the_server_asks_is_carried(client: Client, status: int) -> None:
 def test_a_post_that_was_carried_out_before_a_redirect_is_not_tried_again(
     client: Client, fault: Fault
 ) -> None:
-    scripts: dict[str, Iterable[Fault]] = {"/a": repeat(Redirect("/b", 303)), "/b": repeat(fault)}
-    with Origin({"/b": b"acorn"}, scripts) as origin:
-        failure = client.fails("POST", f"{origin.url}/a")
+    failure, requests = asked(client, fault, "POST /a", Redirect("/b", 303))
     if is_one(fault, PLAIN, client):
         return
-    assert origin.counts["POST /a"] == 1
+    assert [(one.method, one.path) for one in requests].count(("POST", "/a")) == 1
     assert why_noted(failure).endswith(" after a POST, which may have been carried out")
 
 
@@ -242,11 +279,11 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 ONE_OF_EACH = list({one.library: one for one in reversed(CLIENTS)}.values())
 
 
-@pytest.mark.parametrize("client", ONE_OF_EACH, ids=lambda client: client.name)
-def test_a_connection_that_is_not_made_in_time_is_tried_again(client: Client) -> None:
+def test_a_connection_that_is_not_made_in_time_is_tried_again() -> None:
     with full() as url, impatience(CONNECT_TIMEOUT):
-        failure = client.fails("POST", url)
-    assert known.judge(failure).transient
+        failures = at_once(ONE_OF_EACH, lambda client: client.fails("POST", url))
+    verdicts = {name: known.judge(failure).transient for name, failure in failures.items()}
+    assert verdicts == {client.name: True for client in ONE_OF_EACH}
 
 
 NAMES: list[tuple[int, int]] = [(socket.EAI_AGAIN, 4), (socket.EAI_NONAME, 1)]
