@@ -329,6 +329,8 @@ class TestInterrupts:
             thread.submit(self.strike_everywhere, way).result()
 
     def strike_everywhere(self, way: str) -> None:
+        gc.collect()
+        gc.freeze()  # so that it has only what is made here to look at
         place, struck = 1, "unknown"
         while struck:
             gate, interrupt = Recorder(), Interrupt(place)

@@ -18,7 +18,10 @@ from ixbackoff.testing import Virtual, VirtualAsync
 APART = 0.002
 """The seconds for which every second try stands in line at a `Recorder`."""
 
-AT_ONCE = Constant(0.001)
+AT_ONCE = Constant(0.0001)
+
+LIVE = live()
+"""Made once: tests that interrupt a run at each of its places would spend their time in making it."""
 
 
 class Recorder(Gate):
@@ -75,15 +78,16 @@ def outcomes(script: Outcomes) -> Callable[[], int]:
 
 
 def decorated(gate: Gate, answer: Callable[[], int]) -> None:
-    retried = backoff(N3, schedule=AT_ONCE, through=gate)(answer)
-    first = backoff(N3, schedule=AT_ONCE, through=gate)(lambda: 0)
-    first()
+    patiently = backoff(N3, schedule=AT_ONCE, through=gate)
+    retried = patiently(answer)
+    patiently(lambda: 0)()
     retried()
 
 
 def block(gate: Gate, answer: Callable[[], int]) -> None:
+    patiently = backoff(N3, schedule=AT_ONCE, through=gate)
     for function in (int, answer):
-        for one_try in backoff(N3, schedule=AT_ONCE, through=gate):
+        for one_try in patiently:
             with one_try:
                 function()
 
@@ -138,13 +142,13 @@ def in_fleet(made: Program[Any, Any, int, Any]) -> None:
 
 
 WAYS: dict[str, Callable[[Gate, Callable[[], int]], object]] = {
-    "sync": lambda gate, f: program(gate, f).run(live(), schedule=AT_ONCE),
-    "sync, of the run": lambda gate, f: bare(gate, f).run(live(), schedule=AT_ONCE, through=gate),
+    "sync": lambda gate, f: program(gate, f).run(LIVE, schedule=AT_ONCE),
+    "sync, of the run": lambda gate, f: bare(gate, f).run(LIVE, schedule=AT_ONCE, through=gate),
     "resumed": lambda gate, f: (
         at(N3)
         .do(do(call(int)).through(gate))
         .resume(do(call(int)).then(lambda _: do(call(f)).through(gate)))
-        .run(live(), schedule=AT_ONCE)
+        .run(LIVE, schedule=AT_ONCE)
     ),
     "asyncio": lambda gate, f: asyncio.run(
         awaiting(gate, f).run_async(live_async(), schedule=AT_ONCE)
