@@ -21,7 +21,7 @@ APART = 0.002
 AT_ONCE = Constant(0.0001)
 
 LIVE = live()
-"""Made once: tests that interrupt a run at each of its places would spend their time in making it."""
+"""Made once: tests that interrupt a run at each of its places would spend their time in it."""
 
 
 class Recorder(Gate):
