@@ -100,7 +100,7 @@ def test_a_model_is_saved_and_foretells_the_trace_and_other_loads(here: Path, ca
     model = saved_model("books.json")
     assert model.doubts == []
     with limited_files(1000):
-        assert main([file, "--save", "books.json", "--jobs", "1"]) == 2
+        assert main([file, "--save", "books.json", "--jobs", "1", "--seeds", "4"]) == 2
     assert "books.json cannot be written: File too large" in capsys.readouterr().err
     assert saved_model("books.json") == model
     assert not [*here.glob("*.part")]
@@ -115,13 +115,14 @@ def test_a_model_is_saved_and_foretells_the_trace_and_other_loads(here: Path, ca
     assert least <= len(tries) / 120 <= most
 
     real = tries_of(Truth(), 5, [(seconds, 2 * rate) for seconds, rate in STEPS])
-    twice = foretold(capsys, "books.json", "--load", "2")
+    few = "--load", "2", "--seeds", "12"  # whose bands are no wider than those of 40
+    twice = foretold(capsys, "books.json", *few)
     least, most = twice["goodput/s"]
     assert least * 0.98 <= sum(one.failure is None for one in real) / 120 <= most * 1.02
     least, most = twice["requests/s"]
     assert least * 0.95 <= len(real) / 120 <= most * 1.05
 
-    budget = foretold(capsys, "books.json", "--load", "2", "--budget", "grpc", "--shared")
+    budget = foretold(capsys, "books.json", *few, "--budget", "grpc", "--shared")
     assert budget["requests/s"][1] < twice["requests/s"][0]
     calm = foretold(capsys, "books.json", "--arrivals", "10", "--seconds", "20", "--seeds", "8")
     assert calm["failed, %"] == (0.0, 0.0)
