@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from time import monotonic, sleep
@@ -20,6 +21,7 @@ SITE = ROOT / "docs" / "_site"
 [PROGRAM] = programs(ROOT / "docs" / "playground.md")
 PATIENCE = 180.0
 """Seconds in which Python has to start, also on a busy machine."""
+READY = r"Python 3\.14\.\d+, ixbackoff [\d.]+"
 WIDTH = 390
 """Pixels of a phone."""
 DECORATED = """\
@@ -100,29 +102,59 @@ def test_without_npm_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         playground.build(tmp_path / "site")
 
 
-@pytest.fixture
-def opened(site: Path, tmp_path: Path) -> Iterator[Browser]:
-    """The page, in the window of a phone, with no error in the end, and nothing from elsewhere."""
+@contextmanager
+def opening(site: Path, profile: Path) -> Iterator[Browser]:
+    """Open the page, in the window of a phone."""
     if CHROMIUM is None:
         pytest.skip("there is no Chromium: apt-get install chromium")
     if shutil.which("npm") is None:
         pytest.skip("there is no npm")
-    with served(site) as url, browser(tmp_path) as page:
+    with served(site) as url, browser(profile) as page:
         page.open(f"{url}/playground.html", width=WIDTH)
         yield page
-        assert page.errors == []
-        resources = "performance.getEntriesByType('resource').map(one => one.name)"
-        assert all(one.startswith((url, "data:")) for one in page.evaluate(resources))
+
+
+def check(page: Browser) -> None:
+    """Check that the page had no error, and nothing from elsewhere."""
+    errors, page.errors = page.errors, []
+    assert errors == []
+    origin = page.evaluate("location.origin")
+    resources = "performance.getEntriesByType('resource').map(one => one.name)"
+    assert all(one.startswith((origin, "data:")) for one in page.evaluate(resources))
 
 
 @pytest.fixture
-def page(opened: Browser) -> Browser:
-    """The page, with Python started and the first pictures drawn."""
-    assert text(opened, "#state") == ""
-    opened.evaluate("document.getElementById('start').click()")
-    until(opened, "#state", r"Python 3\.14\.\d+, ixbackoff [\d.]+", PATIENCE)
-    until(opened, "#fleet pre", r"(?s).*your waits.*")
-    return opened
+def opened(site: Path, tmp_path: Path) -> Iterator[Browser]:
+    """The page, before Python is started."""
+    with opening(site, tmp_path) as page:
+        yield page
+        check(page)
+
+
+@pytest.fixture(scope="module")
+def started(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """The page, with Python started, which takes several seconds, and the first pictures drawn."""
+    with opening(site, tmp_path_factory.mktemp("started")) as page:
+        assert text(page, "#state") == ""
+        page.evaluate("document.getElementById('start').click()")
+        until(page, "#state", READY, PATIENCE)
+        until(page, "#fleet pre", r"(?s).*your waits.*")
+        yield page
+
+
+@pytest.fixture
+def page(started: Browser) -> Iterator[Browser]:
+    """The page with Python, with the program and the numbers that it has at first."""
+    inputs = "document.querySelectorAll('#playground input')"
+    started.evaluate(f"{inputs}.forEach(one => one.value = one.defaultValue)")
+    write(started, "#example", "the first one", "change")
+    end = monotonic() + PATIENCE
+    while started.evaluate("document.querySelector('[aria-busy=true]') !== null"):
+        assert monotonic() < end, text(started, "#state")
+        sleep(0.05)
+    until(started, "#state", READY)
+    yield started
+    check(started)
 
 
 def text(page: Browser, selector: str) -> str:
