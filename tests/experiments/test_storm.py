@@ -103,14 +103,15 @@ def test_who_has_gone_keeps_the_place_and_no_place_is_left_then() -> None:
 
 
 def test_the_server_ends_by_itself_and_at_sigterm() -> None:
-    with started("server", "--port=0", "--seconds=0.5") as process:
-        assert process.wait(timeout=5) == 0
-    for number in signal.SIGTERM, signal.SIGINT:
-        with started("server", "--port=0") as process:
+    with ExitStack() as stack:
+        alone = stack.enter_context(started("server", "--port=0", "--seconds=0.5"))
+        ended = [stack.enter_context(started("server", "--port=0")) for _ in range(2)]
+        for process, number in zip(ended, (signal.SIGTERM, signal.SIGINT), strict=True):
             port(process)
             process.send_signal(number)
             assert process.communicate(timeout=5)[1] == ""
             assert process.returncode == 0
+        assert alone.wait(timeout=5) == 0
 
 
 def test_the_clients_print_what_comes_of_their_requests(
@@ -128,14 +129,21 @@ def test_the_clients_print_what_comes_of_their_requests(
 
 
 def test_requests_that_take_too_long_and_connections_that_are_refused_are_counted() -> None:
-    with started("server", "--port=0", "--seconds=30", "--base=10") as process:
+    async def both() -> tuple[client.Counts, client.Counts]:
+        return await asyncio.gather(counted(at, words, 1.5), counted(unserved, words, 1.0))
+
+    with (
+        started("server", "--port=0", "--seconds=30", "--base=10") as process,
+        socket.socket() as bound,
+    ):
+        bound.bind(("127.0.0.1", 0))
+        unserved = bound.getsockname()[1]
         at = port(process)
         words = client.parsed([f"--port={at}", "--clients=5", "--think=0.01", "--timeout=0.2"])
-        slow = asyncio.run(counted(words.port, words, 1.5))
+        slow, refused = asyncio.run(both())
     assert slow.ok == 0
     assert 15 <= slow.timed_out <= 30
     assert slow.errors == 0
-    refused = asyncio.run(counted(at, words, 1.0))
     assert refused.errors >= 25
     assert refused.ok == 0
 
@@ -178,7 +186,7 @@ def test_a_loop_that_lags_gives_no_verdict(
         await ask(clients, command)
 
     monkeypatch.setattr(Clients, "ask", blocking)
-    assert scenario.main(SHORT) == 0
+    assert scenario.main([*SHORT, "--outage=0.1", "--clients=8"]) == 0
     *_, lag, verdict = capsys.readouterr().out.splitlines()
     found = re.fullmatch(r"lag of the clients' event loop: (\d+) ms at the 99th percentile", lag)
     assert found is not None
@@ -186,19 +194,22 @@ def test_a_loop_that_lags_gives_no_verdict(
     assert verdict == "verdict: none, this machine is too loaded to judge"
 
 
-@pytest.mark.parametrize(("flag", "held"), [((), 100), (("--int64",), 54)])
-def test_a_delay_that_overflows_holds_the_server(flag: tuple[str, ...], held: int) -> None:
-    """55 requests would take more than 292 years each: one of them ends at once."""
+def test_a_delay_that_overflows_holds_the_server() -> None:
+    """With 64 bits, 55 requests would take more than 292 years each: one of them ends at once."""
     steep = ["--port=0", "--seconds=20", "--limit=0", "--factor=1000"]
-    with started("server", *steep, *flag) as process:
-        at = port(process)
-        with ExitStack() as connections:
+    with ExitStack() as stack:
+        servers = [
+            (stack.enter_context(started("server", *steep, *flag)), held)
+            for flag, held in [((), 100), (("--int64",), 54)]
+        ]
+        for process, _ in servers:
+            at = port(process)
             for _ in range(100):
                 connection = socket.create_connection(("127.0.0.1", at), timeout=5)
-                connections.enter_context(connection).sendall(b"GET /api HTTP/1.1\r\n\r\n")
+                stack.enter_context(connection).sendall(b"GET /api HTTP/1.1\r\n\r\n")
+        for process, held in servers:
             line(process, rf"concurrency: +{held},")
             line(process, rf"concurrency: +{held},")
-        process.kill()
 
 
 def test_a_port_in_use_is_one_line() -> None:
@@ -241,16 +252,20 @@ def test_no_permission_to_signal_is_one_line(
     assert gone(int(number[1]))
 
 
-@pytest.mark.parametrize("what", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_the_server_ends_with_the_storm_even_while_it_is_stopped(what: signal.Signals) -> None:
-    with started("run", *SHORT, "--outage=60") as process:
-        number = int(line(process, r"server: process (\d+)")[1])
-        line(process, "SIGSTOP")
-        process.send_signal(what)
-        _, err = process.communicate(timeout=10)
-        assert process.returncode == (-9 if what == signal.SIGKILL else 130)
-        assert "Traceback" not in err
-        assert gone(number)
+def test_the_server_ends_with_the_storm_even_while_it_is_stopped() -> None:
+    with ExitStack() as stack:
+        storms = {
+            what: stack.enter_context(started("run", *SHORT, "--outage=60"))
+            for what in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+        }
+        for what, process in storms.items():
+            number = int(line(process, r"server: process (\d+)")[1])
+            line(process, "SIGSTOP")
+            process.send_signal(what)
+            _, err = process.communicate(timeout=10)
+            assert process.returncode == (-9 if what == signal.SIGKILL else 130), what
+            assert "Traceback" not in err
+            assert gone(number), what
 
 
 @pytest.mark.parametrize("program", MAINS)
