@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
 from importlib import import_module
@@ -12,7 +13,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from ..support.browsers import CHROMIUM, browser, served
+from ..support.browsers import CHROMIUM, Browser, browser, served
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -126,46 +127,55 @@ def test_signatures_are_readable(site: Path) -> None:
             assert not re.search(r"&lt;|_sealed|typing\.|ixbackoff\._|~", "".join(lines)), lines
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+@pytest.fixture(scope="module")
+def url(site: Path) -> Iterator[str]:
+    with served(site) as at:
+        yield at
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium: apt-get install chromium")
+    with browser(tmp_path_factory.mktemp("browser")) as page:
+        yield page
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_fit_on_a_phone(scheme: str, site: Path, tmp_path: Path) -> None:
+def test_pages_fit_on_a_phone(scheme: str, site: Path, url: str, opened: Browser) -> None:
+    opened.errors.clear()
     pages = ["index", "coming-from-stamina", "reference/programs", "playground"]
-    with served(site) as url, browser(tmp_path) as opened:
-        for page in pages:
-            if (site / f"{page}.html").exists():
-                opened.open(f"{url}/{page}.html", width=400, dark=scheme == "dark")
-                assert opened.evaluate("document.documentElement.scrollWidth") <= 400, page
-                assert opened.errors == []
+    for page in pages:
+        if (site / f"{page}.html").exists():
+            opened.open(f"{url}/{page}.html", width=400, dark=scheme == "dark")
+            assert opened.evaluate("document.documentElement.scrollWidth") <= 400, page
+            assert opened.errors == []
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
 @pytest.mark.parametrize(("system", "switched"), [("light", ""), ("dark", ""), ("light", "dark")])
 def test_pictures_are_as_dark_as_their_page(
-    system: str, switched: str, site: Path, tmp_path: Path
+    system: str, switched: str, url: str, opened: Browser
 ) -> None:
     ground = (19, 20, 22) if "dark" in (system, switched) else (255, 255, 255)
-    with served(site) as url, browser(tmp_path) as opened:
-        for page in ("schedules", "crash", "commands"):
-            opened.open(f"{url}/{page}.html", dark=system == "dark")
-            if switched:  # as the button of the page does
-                opened.evaluate(f"document.body.dataset.theme = {switched!r}")
-            for number in range(opened.evaluate(f"{PICTURES}.length")):
-                place = opened.evaluate(f"{PICTURES}[{number}].getBoundingClientRect().toJSON()")
-                inside, left = (place["left"] + 3, place["top"] + 3), place["left"] - 8
-                assert opened.color(*inside) == ground, (page, number)
-                assert opened.color(left, place["top"]) == ground, page
+    for page in ("schedules", "crash", "commands"):
+        opened.open(f"{url}/{page}.html", dark=system == "dark")
+        if switched:  # as the button of the page does
+            opened.evaluate(f"document.body.dataset.theme = {switched!r}")
+        for number in range(opened.evaluate(f"{PICTURES}.length")):
+            place = opened.evaluate(f"{PICTURES}[{number}].getBoundingClientRect().toJSON()")
+            inside, left = (place["left"] + 3, place["top"] + 3), place["left"] - 8
+            assert opened.color(*inside) == ground, (page, number)
+            assert opened.color(left, place["top"]) == ground, page
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
-def test_a_search_for_the_word_of_others_finds_ours(site: Path, tmp_path: Path) -> None:
-    with served(site) as url, browser(tmp_path) as opened:
-        opened.open(f"{url}/search.html?q=timeout")
-        end = monotonic() + 30
-        while len(found := opened.evaluate(FOUND)) < 3 and monotonic() < end:
-            sleep(0.1)
-        assert {"howto/deadline.html", "functions.html"} <= {
-            target.partition("#")[0] for target in found[:3]
-        }
+def test_a_search_for_the_word_of_others_finds_ours(url: str, opened: Browser) -> None:
+    opened.open(f"{url}/search.html?q=timeout")
+    end = monotonic() + 30
+    while len(found := opened.evaluate(FOUND)) < 3 and monotonic() < end:
+        sleep(0.1)
+    assert {"howto/deadline.html", "functions.html"} <= {
+        target.partition("#")[0] for target in found[:3]
+    }
 
 
 FOUND = (
