@@ -64,13 +64,29 @@ def test_an_interrupt_of_the_removal_does_not_end_it(
 
 
 PROGRAM = """
-import sys
+import os, sys
 from tests.support.ways.live import *
 name, url, path = sys.argv[1:]
-print("begun", flush=True)
-Way(name).perform(Download(url, path), limits=PATIENT)
+while sys.stdin.readline():  # each download is in a process of its own, without its own imports
+    child = os.fork()
+    if not child:
+        Way(name).perform(Download(url, path), limits=PATIENT)
+        sys.exit()
+    print(child, flush=True)
+    sys.stdin.readline()
+    os.waitpid(child, 0)
+    print("ended", flush=True)
 """
 ROUNDS = 6
+
+
+def said(program: Child[str]) -> str:
+    """Send a line, and return the one that follows it."""
+    assert program.stdin is not None
+    assert program.stdout is not None
+    program.stdin.write("\n")
+    program.stdin.flush()
+    return program.stdout.readline().strip()
 
 
 @each_way
@@ -81,23 +97,28 @@ def test_four_interrupts_leave_no_part_without_its_note(
     chosen = random.Random(7)  # noqa: S311
     slowly = [Slow(0.01, 20_000)] * ROUNDS
     with Origin({"/a": Document(BODY, etag=etag)}, {"GET /a": slowly}) as origin:
-        for number in range(ROUNDS):
-            arguments = [sys.executable, "-c", PROGRAM, way.name, f"{origin.url}/a"]
-            with Child(
-                [*arguments, str(tmp_path / "a")],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            ) as program:
+        arguments = [sys.executable, "-c", PROGRAM, way.name, f"{origin.url}/a"]
+        with Child(
+            [*arguments, str(tmp_path / "a")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        ) as program:
+            for number in range(ROUNDS):
+                child = int(said(program))
+                end = time.monotonic() + 60
                 while len(origin.requests) <= number:
-                    assert program.poll() is None
+                    assert time.monotonic() < end
                     time.sleep(0.01)
                 time.sleep(chosen.uniform(0.0, 0.2))
                 for _ in range(4):
-                    program.send_signal(signal.SIGINT)
+                    os.kill(child, signal.SIGINT)
                     time.sleep(chosen.choice([0.0, 0.0001, 0.001, 0.005]))
-            target = tmp_path / "a"
-            if target.exists():  # it was done before
-                assert target.read_bytes() == BODY
-                target.unlink()
-            parts = [".a.part", ".a.part.json"]
-            assert sorted(os.listdir(tmp_path)) in ([], [] if etag is None else parts)
+                assert said(program) == "ended"
+                target = tmp_path / "a"
+                if target.exists():  # it was done before
+                    assert target.read_bytes() == BODY
+                    target.unlink()
+                parts = [".a.part", ".a.part.json"]
+                assert sorted(os.listdir(tmp_path)) in ([], [] if etag is None else parts)
