@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -18,9 +21,10 @@ from ixbackoff.schedules import Constant
 from ixbackoff.testing.web import Late, Origin, Redirect, Slow
 
 patiently = backoff(N3, schedule=Constant(0.001))
-shortly = patiently.replace(within=0.4)
-both = pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
-LATE = Late(0.2, Slow(0.5, piece=5))  # the answer begins in time, its body ends later
+shortly = patiently.replace(within=0.6)
+LIBRARIES: list[Any] = [httpx, httpx2]
+both = pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.__name__)
+LATE = Late(0.2, Slow(0.8, piece=5))  # the answer begins in time, its body ends later
 
 
 def session(used: Any) -> requests.Session:
@@ -29,24 +33,43 @@ def session(used: Any) -> requests.Session:
     return made
 
 
-@both
-def test_a_body_may_take_longer_than_the_request(library: Any) -> None:
-    with (
-        Origin({"/a": b"acorn"}, {"/a": [LATE, LATE]}) as origin,
-        library.Client(transport=transport(shortly), timeout=5) as client,
-    ):
-        assert client.get(f"{origin.url}/a").text == "acorn"
-        with client.stream("GET", f"{origin.url}/a") as answer:
-            assert answer.read() == b"acorn"
+def each_answers(body: bytes, requested: list[Callable[[], bytes]]) -> None:
+    """Ask at the same time, and check each answer."""
+    with ThreadPoolExecutor(len(requested)) as pool:
+        answers = [pool.submit(request) for request in requested]
+    for request, answer in zip(requested, answers, strict=True):
+        assert answer.result() == body, request
 
 
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize(
-    "timeout", [5, (5, 5), None, urllib3.Timeout(5), urllib3.Timeout(read=5)], ids=str
-)
-def test_a_body_of_requests_may_too(stream: bool, timeout: Any) -> None:
-    with Origin({"/a": b"acorn"}, {"/a": [LATE]}) as origin, session(shortly) as client:
-        assert client.get(f"{origin.url}/a", timeout=timeout, stream=stream).content == b"acorn"
+def test_a_body_may_take_longer_than_the_request() -> None:
+    def got(library: Any) -> bytes:
+        with library.Client(transport=transport(shortly), timeout=5) as client:
+            body: bytes = client.get(f"{origin.url}/a").content
+            return body
+
+    def streamed(library: Any) -> bytes:
+        with (
+            library.Client(transport=transport(shortly), timeout=5) as client,
+            client.stream("GET", f"{origin.url}/a") as answer,
+        ):
+            body: bytes = answer.read()
+            return body
+
+    with Origin({"/a": b"acorn"}, {"/a": repeat(LATE)}) as origin:
+        each_answers(b"acorn", [partial(way, of) for way in (got, streamed) for of in LIBRARIES])
+        assert origin.counts["GET /a"] == 2 * len(LIBRARIES)
+
+
+def test_a_body_of_requests_may_too() -> None:
+    def got(timeout: Any, stream: bool) -> bytes:
+        with session(shortly) as client:
+            return client.get(f"{origin.url}/a", timeout=timeout, stream=stream).content
+
+    time_outs: list[Any] = [5, (5, 5), None, urllib3.Timeout(5), urllib3.Timeout(read=5)]
+    requested = [partial(got, one, stream) for one in time_outs for stream in (False, True)]
+    with Origin({"/a": b"acorn"}, {"/a": repeat(LATE)}) as origin:
+        each_answers(b"acorn", requested)
+        assert origin.counts["GET /a"] == len(requested)
 
 
 @both
@@ -71,21 +94,20 @@ def test_the_request_after_a_redirect_has_time_outs_of_its_own(library: Any) -> 
     assert answer.request.extensions["timeout"]["read"] == 60
 
 
-@pytest.mark.parametrize(
-    "timeout",
-    [urllib3.Timeout(20), urllib3.Timeout(read=20), urllib3.Timeout()],
-    ids=["total", "read", "none"],
-)
-def test_a_time_out_of_urllib3_is_at_most_what_is_left(timeout: Any) -> None:
-    began = time.monotonic()
+def test_a_time_out_of_urllib3_is_at_most_what_is_left() -> None:
+    def took(timeout: urllib3.Timeout) -> float:
+        began = time.monotonic()
+        with session(shortly) as client, pytest.raises(DeadlineExceeded):
+            client.get(f"{origin.url}/a", timeout=timeout)
+        assert timeout.total in (20, None)  # it is the user's
+        return time.monotonic() - began
+
+    time_outs = [urllib3.Timeout(20), urllib3.Timeout(read=20), urllib3.Timeout()]
     with (
         Origin({"/a": b"acorn"}, {"/a": repeat(Late(20))}) as origin,
-        session(shortly) as client,
-        pytest.raises(DeadlineExceeded),
+        ThreadPoolExecutor(len(time_outs)) as pool,
     ):
-        client.get(f"{origin.url}/a", timeout=timeout)
-    assert time.monotonic() - began < 5
-    assert timeout.total in (20, None)  # it is the user's
+        assert max(pool.map(took, time_outs)) < 5
 
 
 @pytest.mark.parametrize("name", ["httpx", "requests"])
