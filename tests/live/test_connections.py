@@ -199,12 +199,12 @@ FEW = replace(PATIENT, connections=3)
 
 
 def test_there_are_never_more_to_a_host_than_the_limit(tmp_path: Path) -> None:
-    with keeping() as server, Connections(FEW) as connections, ThreadPoolExecutor(12) as pool:
+    with keeping() as server, Connections(FEW) as connections, ThreadPoolExecutor(7) as pool:
         world = live(connections=connections)
-        for number in range(12):
+        for number in range(7):
             command = Download(f"{server.url}/slow", str(tmp_path / f"{number}"))
             pool.submit(at(N0).do(command).run, world)
-    assert (server.served, server.most) == (12, 3)
+    assert (server.served, server.most) == (7, 3)
 
 
 @each_runner
@@ -212,12 +212,12 @@ def test_nor_from_the_tasks_of_an_event_loop(runner: str, tmp_path: Path) -> Non
     async def work() -> None:
         async with Connections(FEW) as connections:
             world = live_async(connections=connections)
-            commands = [Download(f"{server.url}/slow", str(tmp_path / f"{n}")) for n in range(9)]
+            commands = [Download(f"{server.url}/slow", str(tmp_path / f"{n}")) for n in range(6)]
             await at(N0).do(all_of(commands)).run_async(world)
 
     with keeping() as server:
         run(runner, work)
-        assert (server.served, server.most) == (9, 3)
+        assert (server.served, server.most) == (6, 3)
 
 
 ONE = replace(PATIENT, connections=1)
