@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import repeat
@@ -33,7 +33,7 @@ def session(used: Any) -> requests.Session:
     return made
 
 
-def each_answers(body: bytes, requested: list[Callable[[], bytes]]) -> None:
+def each_answers(body: bytes, requested: Sequence[Callable[[], bytes]]) -> None:
     """Ask at the same time, and check each answer."""
     with ThreadPoolExecutor(len(requested)) as pool:
         answers = [pool.submit(request) for request in requested]
@@ -95,7 +95,7 @@ def test_the_request_after_a_redirect_has_time_outs_of_its_own(library: Any) -> 
 
 
 def test_a_time_out_of_urllib3_is_at_most_what_is_left() -> None:
-    def took(timeout: urllib3.Timeout) -> float:
+    def took(timeout: Any) -> float:
         began = time.monotonic()
         with session(shortly) as client, pytest.raises(DeadlineExceeded):
             client.get(f"{origin.url}/a", timeout=timeout)
