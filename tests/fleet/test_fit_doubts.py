@@ -18,6 +18,11 @@ CALM = ((60.0, 15.0),)  # 30 % of what 4 workers can do
 FEW = "Too little"
 BLUR = "contradict the limit"
 REPLICAS = Truth(workers=2, limit=8, replicas=2)
+OUTSIDE = [
+    *[(REPLICAS, seed) for seed in (1, 3, 4, 5, 6, 7)],  # 0 and 2 are among the spoiled traces
+    *[(Truth("lifo"), seed) for seed in range(8)],
+    *[(Truth("lifo", 8, 24, 0.15, 0.4), seed) for seed in range(8)],
+]
 
 
 def refusal(file: Path, capsys: Any, *words: str) -> str:
@@ -49,24 +54,23 @@ def skewed(tries: list[Try], seconds: float = 0.02, processes: int = 20) -> list
 @pytest.mark.parametrize(
     ("spoiled", "said"),
     [
-        (lambda seed: half(tries_of(Truth(), seed)), BLUR),
-        (lambda seed: skewed(tries_of(Truth(), seed)), BLUR),
-        (lambda seed: tries_of(Truth(), seed, CALM), "No try was refused"),
-        (lambda seed: tries_of(Truth(), seed, CALM), "Too little: "),
-        (lambda seed: tries_of(REPLICAS, seed), BLUR),
+        (lambda seed: half(tries_of(Truth(), seed)), [BLUR]),
+        (lambda seed: skewed(tries_of(Truth(), seed)), [BLUR]),
+        (lambda seed: tries_of(Truth(), seed, CALM), ["No try was refused", "Too little: "]),
+        (lambda seed: tries_of(REPLICAS, seed), [BLUR]),
     ],
-    ids=["half of the clients", "clocks", "calm: limit", "calm: busy", "replicas"],
+    ids=["half of the clients", "clocks", "calm", "replicas"],
 )
 def test_a_spoiled_trace_is_refused(
-    spoiled: Any, said: str, seed: int, tmp_path: Path, capsys: Any
+    spoiled: Any, said: list[str], seed: int, tmp_path: Path, capsys: Any
 ) -> None:
     file = written(tmp_path / "trace.jsonl", events(spoiled(seed)))
-    assert said in refusal(file, capsys)
+    out = refusal(file, capsys)
+    assert [sentence for sentence in said if sentence not in out] == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("truth", [REPLICAS, Truth("lifo"), Truth("lifo", 8, 24, 0.15, 0.4)])
+@pytest.mark.parametrize(("truth", "seed"), OUTSIDE)
 def test_a_service_outside_of_the_family_is_refused(
     truth: Truth, seed: int, tmp_path: Path, capsys: Any
 ) -> None:
