@@ -3,7 +3,7 @@
 Inside the try, an answer with an error status is raised as the library's own exception, so `on` and
 `known` judge it as after `raise_for_status()`. The answer stays open until the next try, because it
 is returned if the run refuses the wait. `transport`, and `adapter` without `stream`, read the
-short body of a failed answer at once, to free its connection.
+body of a failed answer at once if the body is short, to free the connection.
 """
 
 from __future__ import annotations

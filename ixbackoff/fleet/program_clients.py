@@ -204,7 +204,7 @@ class TaskPerformer(ABC):
                         task, value = value.task, None
                     else:
                         task = self._callers.pop() if self._callers else None
-                        self.room = 0  # the task may have used its room
+                        self.room = 0  # the caller may have used up its room
                     self._task = task
                 except (Exception, Expired, Aborted) as error:
                     value, failure = None, error

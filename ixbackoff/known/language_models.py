@@ -113,7 +113,7 @@ def duration(text: str) -> float | None:
 
 
 def until(text: str, date: str) -> float | None:
-    """Return the seconds until `text`, a time of RFC 3339, from `date`, an HTTP date, or now."""
+    """Return the seconds from the HTTP date `date`, or from now, until the RFC 3339 time `text`."""
     try:
         end = datetime.fromisoformat(text).timestamp()
     except (ArithmeticError, ValueError):

@@ -32,7 +32,7 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 
 def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Yield nodes and all nodes below them, in order; below a definition, only its decorators."""
+    """Yield nodes and all below them, in order; below a definition, only decorators, last first."""
     stack = [*nodes][::-1]
     while stack:
         node = stack.pop()
@@ -217,6 +217,6 @@ class CodeBase:
                 gc.enable()
 
     def find(self, name: str) -> Module | None:
-        """Find a module by its name; a unique end will do, if the end begins with no library."""
+        """Find a module by its full name, or by a unique end such as `b.c` if `b` is no library."""
         library = name.partition(".")[0] in self.libraries
         return self.modules.get(name) or (None if library else self.ends.get(name))

@@ -1,4 +1,4 @@
-"""Explanations of joins and binds: of programs on different rungs, or of no program."""
+"""Explanations of joins and binds whose parts are on different rungs, or are not all programs."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Model(NamedTuple):
 
     near: list[Candidate]  # within 10 nats, the best first
     limit: int | None  # the number of tries in the service that makes it refuse the next one
-    overhead: float  # seconds of a try outside of the queue and its work
+    overhead: float  # seconds of a try in which it neither queues nor is worked on
     fails: float  # the share of tries that fail by chance
     retry_after: float | None
     patience: float | None  # the seconds after which clients abandon a try
