@@ -2,8 +2,8 @@
 
 The loop does the same as the program of a call (`Backoff.program`), many times as fast; a test
 compares the two. A call runs its program instead if it has a time limit, a budget, a stop, a gate
-or another interpreter, if a run or request around it allows one try, or if the nearest time limit
-around it is that of a request.
+or an interpreter of a test, if a run or request around it allows one try, or if the nearest time
+limit around it is that of a request.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ SWAPPED = placed("SWAPPED", StateList[Observer | None]())
 """Not empty if a decorated function has to leave its fast path.
 
 It contains the combined observer, if there is one, and `None` if the function has to look for
-another interpreter or for the incoming request that it serves.
+an interpreter of a test or for the incoming request that it serves.
 """
 
 LOOK = placed("LOOK", StateList[Observer | None]([None]))
@@ -67,7 +67,7 @@ class Register:
             self._publish()
 
     def swap(self) -> None:
-        """Make decorated functions check for another interpreter from now on."""
+        """Make decorated functions check for test interpreters and requests from now on."""
         with self._lock:
             self.swapped = True
             self._publish()

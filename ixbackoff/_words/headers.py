@@ -12,7 +12,7 @@ from typing import NamedTuple
 LEFT = ("Remaining", "Reset")
 NUMBERS = re.compile(r"\b([a-z]+)\s*=\s*([0-9]+)", re.ASCII)
 LONGEST = 1e9
-"""The most seconds or requests of a quota; a reset of this or more is in seconds since 1970."""
+"""The seconds and requests of a quota are cut to this; a reset of this or more is a Unix time."""
 SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?", re.ASCII)
 READ = (
     *("Retry-After", "Date", "RateLimit", "RateLimit-Policy"),

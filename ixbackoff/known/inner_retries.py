@@ -1,7 +1,7 @@
 """Retries of other libraries inside of one try, as tracebacks and answers show them.
 
 A loop is found if its function is in the traceback of the failure or of a cause. The table below is
-right for the versions that the tests install; a loop of another version may not be found.
+right for the versions that the tests install; a loop of another version can be missed.
 """
 
 from __future__ import annotations

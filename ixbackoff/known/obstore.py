@@ -1,4 +1,4 @@
-"""Failures of obstore, by the text of its errors, which alone tells them apart.
+"""Failures of obstore, judged by the text of its errors: only the text tells them apart.
 
 The text contains URLs and the body of the answer, so no message repeats it. Repeating a request
 leaves the object the same. If the first try of a request with a condition was carried out, the

@@ -133,7 +133,7 @@ def is_repeated(before: Finding, finding: Finding) -> bool:
 
 
 def types_in(error: Error) -> Iterator[tuple[str, int, str, str]]:
-    """Yield an error's place and types: equal tuples for mypy's two errors about one lambda."""
+    """Yield an error's place and types; for mypy's two errors about one lambda they are equal."""
     for one in parse(error.message):
         yield error.file, error.line, answer(one.got), answer(one.wanted)
 

@@ -112,7 +112,7 @@ def counted(items: list[Any]) -> frozenset[Any]:
 
 
 def of_function(value: FunctionType, memo: Memo) -> Any:
-    """Freeze a function; by its parts if it holds values, or is a new object of each outer call."""
+    """Freeze a function: by parts if it holds values, or if calls of another one make it anew."""
     held = [cell.cell_contents for cell in value.__closure__ or ()]
     held += [value.__defaults__, value.__kwdefaults__, vars(value)]
     if held == [None, None, {}] and "<locals>" not in value.__qualname__:
