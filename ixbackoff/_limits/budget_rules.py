@@ -112,9 +112,9 @@ class Failures(Rule):
 class Requests(Rule):
     """A bucket to which each program adds a token, and from which a retry takes some.
 
-    Added and taken tokens expire after about `ttl` seconds. Time is divided into slices of a tenth
-    of the `ttl`; the tokens of a slice expire after nine later slices. No time passes when the
-    clock is set back.
+    After about `ttl` seconds an added token expires, and a taken one is given back. Time is divided
+    into slices of a tenth of the `ttl`; what happened in a slice counts until nine later slices
+    are over. No time passes when the clock is set back.
     """
 
     timed = True

@@ -97,8 +97,8 @@ class Limiter(Gate):
     def learning(*, line: float | timedelta, most: float | None = None) -> Limiter:
         """Make a limiter that learns its rate, for a service that throttles without Retry-After.
 
-        `Throttled` sets the rate to 0.7 of itself, or of the measured rate if that is less, but at
-        least to 0.5 per second. Then it grows as CUBIC, with the numbers of botocore's adaptive
+        `Throttled` sets the rate to 0.7 of its value, or of the measured rate if that is less, but
+        at least to 0.5 per second. Then it grows as CUBIC, with the numbers of botocore's adaptive
         mode, up to `most` or twice the measured rate. Tries in a long `line` delay learning.
 
         >>> Limiter.learning(line=20)

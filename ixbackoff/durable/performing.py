@@ -248,7 +248,7 @@ class Performer:
                 reached = Reached.by(stream, value)
         if reached.failure is not None:
             if line.path and self.over is None and is_mistake(reached.failure):
-                self.over = reached.failure  # so branches that abort from now on record nothing
+                self.over = reached.failure  # a branch that aborts later records nothing
             raise reached.failure
         return reached.value
 

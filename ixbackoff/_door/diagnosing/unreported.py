@@ -1,4 +1,4 @@
-"""Mistakes that a type checker may not report, found in the source."""
+"""Mistakes that a type checker can miss, found in the source."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def row_differs(got: Inner, wanted: Inner) -> list[Difference]:
 def value_differs(got: Inner, wanted: Inner) -> list[Difference]:
     if len(got) < 3 or len(wanted) < 3 or got[2] == wanted[2]:
         return []
-    fix = "Change the value with .map(...), or the type."
+    fix = "Change the value with .map(...), or declare another type."
     return [Difference(f"has the value {got[2]}, not {wanted[2]}", fix)]
 
 

@@ -16,7 +16,7 @@ from .recorded_tries import Try
 
 FEW, BUSY = 500, 50  # the fewest tries, and the fewest that found all workers at work
 PARTS = 100  # arrivals are counted in this number of equal parts of the trace's time
-OFF = {"goodput/s": 0.15, "p50, s": 0.3, "p99, s": 0.3}  # a band's middle may be this share off
+OFF = {"goodput/s": 0.15, "p50, s": 0.3, "p99, s": 0.3}  # largest relative error of a band's middle
 FOLLOWS = 0.7  # a correlation of phases and load above this, of either sign, is a doubt
 
 

@@ -29,8 +29,8 @@ class Origin:
 
     `GET`, `HEAD` and `POST` are answered with the resource, `PUT` replaces it by the body of the
     request, and `DELETE` removes it. A `GET` or `HEAD` whose `If-None-Match` names the ETag of the
-    resource is answered with 304, and a `GET` of one range of bytes with 206. `Connection` says
-    how long a connection stays open. Each complete request is recorded for the test.
+    resource is answered with 304, and a `GET` of one range of bytes with 206. See `Connection`
+    for how long a connection stays open. Each complete request is recorded for the test.
 
     An origin listens inside its block, on a port that the system chooses. It has its own threads,
     so the client may be sync, or run under asyncio or trio. At most 64 connections are served
