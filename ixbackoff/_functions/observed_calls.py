@@ -1,6 +1,6 @@
 """Observed calls of a decorated function, and their events.
 
-A call has the same events as its program, and two more for a try that a circuit breaker refuses.
+A call has the events of its `Backoff.program`, and two more if a circuit breaker refuses a try.
 """
 
 from __future__ import annotations

@@ -171,7 +171,7 @@ BreakerState: TypeAlias = Literal["open", "closed"]
 
 @final
 class BreakerChanged(Value):
-    """The opening, reopening after a probe, or closing of a circuit breaker; it has no run.
+    """The opening, reopening after a probe, or closing of a circuit breaker; this event has no run.
 
     Attributes:
         name: the name of the circuit breaker; "" if it has none.

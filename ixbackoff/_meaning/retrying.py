@@ -47,7 +47,7 @@ def descents(
     shortens: bool = False,
     longest: float = inf,
 ) -> Callable[[], After]:
-    """Return a function to call when a retry begins; it returns one that computes the waits.
+    """Return a function to call when a retry begins; its result is called to compute each wait.
 
     While a rung is left and the failure is chosen, there is a wait. It is never shorter than the
     wait before, or than the service asked for. An endless ladder has the waits of the deepest
@@ -57,7 +57,7 @@ def descents(
     Args:
         rungs: the number of waits left, or `ENDLESS`.
         kinds: the classes of failures to retry.
-        chosen: the predicate that decides whether to retry all other failures.
+        chosen: the predicate that decides for each other failure whether to retry it.
         begin: draws the schedule for a run, at its first wait.
         common: whether all runs can share one draw.
         table: the waits, if they are the same in all runs.

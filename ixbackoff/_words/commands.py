@@ -446,7 +446,7 @@ def _is_generic(kind: type) -> bool:
 
 
 def is_coroutine_function(function: Callable[..., object]) -> bool:
-    marks = getattr(function, "__dict__", ())  # of mocks, and of `inspect.markcoroutinefunction`
+    marks = getattr(function, "__dict__", ())  # set by mocks and by `inspect.markcoroutinefunction`
     if "_is_coroutine" in marks or "_is_coroutine_mark" in marks:
         return True
     return bool(code_flags(function) & CO_COROUTINE)

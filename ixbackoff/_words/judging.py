@@ -183,7 +183,7 @@ def is_transient(failure: Exception) -> bool:
     (True, True, False)
     """
     known = FOUND.get(failure.__class__)
-    if known is always_transient or known is transient_with_time:  # most retried failures
+    if known is always_transient or known is transient_with_time:  # as for most retried failures
         return True
     return known is not never_transient and judge(failure).transient
 

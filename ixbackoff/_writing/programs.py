@@ -47,8 +47,8 @@ class Program(Ladder, Generic[I, O, A_co, E_co]):
     """Steps on a ladder, from the rung `I` down to the rung `O`, as a value that can be run.
 
     A running program is either well (it holds a value, an `A_co`) or failed (it holds the last
-    exception). The docstring of a step names its effect in either state, "Well:" and "Failed:". The
-    commands of the program are those of the row `E_co`.
+    exception). The docstring of a step names its effect in either state, "Well:" and "Failed:";
+    "with `on`" means with a failure that `on` chooses. The row `E_co` has the program's commands.
 
     >>> from ixbackoff import N2, Download, at
     >>> at(N2).retry(Download("http://localhost/a", "a"))

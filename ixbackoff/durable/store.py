@@ -102,8 +102,8 @@ class Store:
     """The runs in a database.
 
     Raises:
-        Misuse: the URL is neither one of SQLite nor of PostgreSQL, a newer DBOS made the tables, or
-            the database has rows that ixbackoff did not write, or is a file of another user.
+        Misuse: the URL is not one of SQLite or PostgreSQL; or a newer DBOS made the tables; or the
+            database has rows that ixbackoff did not write, or is a file of another user.
         ConnectionError: the database cannot be reached.
     """
 

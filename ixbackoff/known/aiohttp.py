@@ -33,7 +33,7 @@ def in_frames(failure: Exception) -> Iterator[http.SentRequest]:
 
 
 def in_answer(answer: Any) -> Iterator[http.SentRequest]:
-    """Yield the request of an answer, or of a failure with the same attributes."""
+    """Yield the requests of an answer, or of a failure with the same attributes."""
     for earlier in getattr(answer, "history", None) or ():
         yield from in_answer(earlier)
     request = getattr(answer, "request_info", None)

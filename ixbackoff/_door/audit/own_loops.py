@@ -166,7 +166,7 @@ class Loops:
         return [*self.table.names(values)]
 
     def given_up(self, node: Loop, at: Context, handlers: list[ast.ExceptHandler]) -> Iterator[str]:
-        """Yield exceptions raised in handlers that go on, in a loop's `else` or after the loop."""
+        """Yield what each `raise` names: in handlers that go on, in the `else`, after the loop."""
         last = node.end_lineno or 0
         after = [one for one in at.scope.nodes if getattr(one, "lineno", 0) > last]
         again = [handler for handler in handlers if goes_on(handler.body)]
@@ -220,7 +220,7 @@ class Loops:
         return min(found) if found else otherwise
 
     def left_early(self, loop: ast.For, most: float | None, at: Context) -> float | None:
-        """Return `most`, or fewer if only handlers go on, each with an `if attempt >= 3: raise`."""
+        """Return `most`, or fewer if only handlers with an `if attempt >= 3: raise` go on."""
         tries = [one for one in level(loop.body) if isinstance(one, ast.Try)]
         again = [one for x in tries for one in x.handlers if goes_on(one.body)]
         args = loop.iter.args if isinstance(loop.iter, ast.Call) else []

@@ -87,7 +87,7 @@ def unanswered(row: str, wanted: str) -> Explanation | None:
 
 
 def joined(parsed: Parsed, wanted: list[str] | None = None) -> Explanation | None:
-    """Explain a join of interpreters that lack handlers, or a join with another value.
+    """Explain a join of interpreters that lack handlers, or a join with a value of another kind.
 
     `wanted` are the commands of the program, if the source shows them.
     """
