@@ -210,7 +210,7 @@ def in_thread(descent: Callable[[], After]) -> tuple[After, Any, Any]:
 
 def in_task(descent: Callable[[], After], failure: Exception) -> tuple[After, Any, Any, Any]:
     after = descent() if LEFT.get() is None else in_time_around(descent())
-    cancelled = cancelled_since(failure)  # `int`, which returns 0, outside of asyncio tasks
+    cancelled = cancelled_since(failure)  # the function `int` outside of asyncio tasks
     sleep = awaitable() if cancelled is int or SWITCHES else asyncio_sleep()
     return after, sleep, default_logger(), cancelled
 

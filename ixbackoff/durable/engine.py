@@ -64,7 +64,7 @@ class WorkflowHandle(Generic[A]):
         if current_command() is not None:
             raise Misuse(
                 f"A handler that waits for run {self.id} holds a thread that the run may need: "
-                "answer with the id, and wait for its end in a command that is retried."
+                "return the id, and let a later command, which is retried, ask whether it has ended."
             )
         value: A
         while True:

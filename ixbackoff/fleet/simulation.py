@@ -132,7 +132,7 @@ def simulate(
 
 
 def refuse_function(program: object) -> None:
-    """Refuse a decorated function, or what decorates it: either would be called for a program."""
+    """Refuse a decorated function or a `Backoff`: a fleet would call either to get a program."""
     if hasattr(program, PROGRAM) or isinstance(program, Backoff):
         raise Misuse(f"{program!r}: a fleet runs programs: give backoff(N3).program(function).")
 
