@@ -17,7 +17,7 @@ __tracebackhide__ = True
 
 
 def by_program(called: Called, args: tuple[Any, ...], kwargs: dict[str, Any], outer: object) -> Any:
-    """Run a call as a program, in one try unless `outer` is `called`, see `call_loops.around`."""
+    """Run a call as a program: with all tries if `outer` is `called`, else once (see `around`)."""
     try:
         within = hurry(called.backoff)
         return program_of(called, args, kwargs, outer).run(interpreter(), within=within)

@@ -64,7 +64,7 @@ class WorkflowHandle(Generic[A]):
         if current_command() is not None:
             raise Misuse(
                 f"A handler that waits for run {self.id} holds a thread that the run may need: "
-                "return the id, and let a later command, which is retried, ask whether it has ended."
+                "return the id, and let a later command, which is retried, ask whether it is over."
             )
         value: A
         while True:

@@ -363,7 +363,7 @@ class StreamClient(TaskPerformer):
         self, environment: Environment, number: int, make: Callable[[], Task], done: Done
     ) -> None:
         super().__init__(environment, number, done)
-        # The stream applies the limits. This endless limit makes `resume` ask for the seconds left.
+        # The stream applies the limits. `resume` reads the seconds left only if there is a limit.
         self._inside = InAttempt([Limit(0.0, inf, whole=False)])
         self._make = make
 
