@@ -216,8 +216,8 @@ class Engine(Generic[E]):
         """Start a run with an id, or return the run that has this id.
 
         Raises:
-            Misuse: as `start`; or the id is blank, or not 1 to 200 printable characters without #,
-                or belongs to another workflow's run.
+            Misuse: as `start`; or the id is blank, has more than 200 characters, contains # or an
+                unprintable character, or belongs to another workflow's run.
             Unrecordable: an argument cannot be recorded.
         """
         start = self._new_run(id, workflow, args, kwargs)

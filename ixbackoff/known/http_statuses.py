@@ -129,7 +129,7 @@ def unanswered(label: str, asked: Sequence[SentRequest]) -> Verdict:
 def redirected(label: str, asked: Sequence[SentRequest]) -> Verdict | None:
     """Judge by the requests before a redirect; return `None` if they allow another try.
 
-    An earlier request that has the method of the last request was redirected, not carried out.
+    A redirect that keeps the method, as 307 and 308 do, answers a request that is not carried out.
     """
     earlier = [request for request in asked if request.method != asked[-1].method]
     verdict = unanswered(label, earlier) if earlier else Verdict(True)

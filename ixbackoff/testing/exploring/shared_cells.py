@@ -22,8 +22,8 @@ WHOLE = object()
 EVERYTHING: Touch = ("", WHOLE, True)
 VISIBLE: Touch = ("", "always", True)
 """A touch of an invented cell, which no world has. A command gets this touch if the command and
-`always` touch the same cell, and at least one of them may write it. So such commands count as
-sharing a cell, even if they touch different cells of the world."""
+`always` touch the same cell, and at least one of them may write it. So any two such
+commands count as sharing a cell with each other, even if they touch different ones."""
 
 _one: dict[str, Any] = {"one": {}}
 ALONE = getrefcount(_one["one"])  # the count for an object that only one other refers to
