@@ -75,7 +75,7 @@ def mentions_ixbackoff(file: Path) -> bool:
 def explained(
     printed: bytes, form: str, files: Sequence[tuple[Path, Path]] = ()
 ) -> tuple[bytes, bool, bool]:
-    """Explain `printed`, a checker's output, and the mistakes in `files` that it leaves out.
+    """Explain `printed`, a checker's output, and mistakes in `files` that it leaves out.
 
     Each file is paired with its import root. Return the text, whether it reports any mistake, and
     whether a mistake that the checker does not report is an error.

@@ -1,6 +1,6 @@
 """Observed calls of a decorated function, and their events.
 
-A call has the events of its `Backoff.program`, and two more if a circuit breaker refuses a try.
+A call has the events of its `Backoff.program`, and two more per try that a breaker refuses.
 """
 
 from __future__ import annotations

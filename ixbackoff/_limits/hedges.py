@@ -101,7 +101,7 @@ class Hedge:
     def hear(
         self, failure: BaseException | None, now: float, began: float, won: bool = False
     ) -> None:
-        """Record how a request or copy ends; `failure` is `None` if it answered or was given up."""
+        """Record how a request or copy ends; `failure` is `None` if it answered or is given up."""
         if isinstance(failure, SILENT) or not isinstance(failure, Exception | None):
             return
         transient = failure is not None and is_transient(failure)

@@ -126,7 +126,11 @@ class PartFile:
                 if system.is_sole(os.fstat(descriptor)):
                     return
                 system.unlink(self.part)
-            self.size = self._open()
+            try:
+                self.size = self._open()
+            except BaseException:
+                self._file = former  # for the next attempt to separate
+                raise
             self.cut(0)
             try:
                 os.lseek(descriptor, 0, os.SEEK_SET)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator
+from io import FileIO
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,36 @@ def test_each_way_to_leave_a_body_ends_its_connection(server: Keeper, tmp_path: 
         files.release(nuts, str(tmp_path), kept=True)
         assert not files._responses
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_whose_name_another_squirrel_has_taken_is_separated_once_that_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlink, taken = file_primitives.unlink, list[FileIO]()
+
+    def taking(path: str) -> None:
+        unlink(path)
+        taken.append(file_primitives.opened(path, file_primitives.CREATE))
+        file_primitives.lock(taken[0].fileno())
+
+    stored, folder = tmp_path / "stored", tmp_path / "folder"
+    folder.mkdir()
+    with Origin({"/nuts": Document(BODY, etag='"v1"')}) as origin, Connections() as opened:
+        files, nuts = FetchedFiles(opened), Resource(f"{origin.url}/nuts")
+        first = files.fetch(Fetch(nuts, None, str(folder)))
+        os.link(first.path, stored)
+        with monkeypatch.context() as patched:
+            patched.setattr(file_primitives, "unlink", taking)
+            with pytest.raises(NotReady):
+                files.fetch(Fetch(nuts, '"v2"', str(folder)))
+        with pytest.raises(NotReady):
+            files.fetch(Fetch(nuts, '"v2"', str(folder)))
+        unlink(first.path)
+        taken[0].close()
+        assert Path(files.fetch(Fetch(nuts, '"v2"', str(folder))).path).read_bytes() == BODY
+        files.release(nuts, str(folder), kept=True)
+    assert stored.read_bytes() == BODY
+    assert list(folder.iterdir()) == []
 
 
 def test_a_file_that_could_not_be_separated_is_not_written_into_later(
