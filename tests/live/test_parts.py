@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import json
 import os
@@ -16,22 +15,11 @@ from itertools import cycle, repeat
 from pathlib import Path
 
 import pytest
-import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ixbackoff import (
-    N0,
-    N2,
-    AsyncInterpreter,
-    ClientError,
-    Download,
-    Exponential,
-    ServerError,
-    Standard,
-    at,
-)
-from ixbackoff.live import Limits, TooLarge, live, live_async
+from ixbackoff import N0, N2, ClientError, Download, Exponential, ServerError, at
+from ixbackoff.live import Limits, TooLarge, live
 from ixbackoff.live.resumable_downloads import GAIN, OVERLAP, validator_of
 from ixbackoff.testing.web import (
     Answer,
@@ -39,7 +27,6 @@ from ixbackoff.testing.web import (
     Document,
     Fault,
     Origin,
-    Slow,
     Status,
     Truncated,
 )
@@ -194,36 +181,6 @@ at(N0).do(Download(*sys.argv[1:3])).run(live(progress=progress))
     assert (tmp_path / "a").read_bytes() == OLD
     assert list(tmp_path.iterdir()) == [tmp_path / "a"]
     assert asked_for(origin) == [None, f"bytes={max(0, there - OVERLAP)}-"]
-
-
-@pytest.mark.parametrize("loop", ["asyncio", "trio"])
-def test_the_next_run_goes_on_after_a_cancellation(loop: str, tmp_path: Path) -> None:
-    def cancel_at_half(cancel: Callable[[], object]) -> AsyncInterpreter[Standard]:
-        def progress(command: Download, received: int, expected: int | None) -> None:
-            if received >= HALF:
-                cancel()
-
-        return live_async(progress=progress, limits=PATIENT)
-
-    async def in_asyncio() -> None:
-        running = asyncio.ensure_future(copy.run_async(cancel_at_half(lambda: running.cancel())))
-        with pytest.raises(asyncio.CancelledError):
-            await running
-
-    async def in_trio() -> None:
-        with trio.CancelScope() as scope:
-            await copy.run_async(cancel_at_half(scope.cancel))
-        assert scope.cancelled_caught
-
-    with Origin({"/a": OLD}, {"GET /a": [Slow(0.01, 64 * 1024)]}) as origin:
-        copy = at(N0).do(Download(f"{origin.url}/a", str(tmp_path / "a")))
-        asyncio.run(in_asyncio()) if loop == "asyncio" else trio.run(in_trio)
-        there = (tmp_path / ".a.part").stat().st_size
-        assert HALF <= there < len(OLD)
-        copy.run(live())
-    assert (tmp_path / "a").read_bytes() == OLD
-    assert list(tmp_path.iterdir()) == [tmp_path / "a"]
-    assert asked_for(origin) == [None, f"bytes={there - OVERLAP}-"]
 
 
 def half_of(old: bytes, origin: Origin, way: Way, target: Path) -> Download:
