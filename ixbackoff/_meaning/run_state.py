@@ -70,7 +70,7 @@ class ProgramRun(Run):
     shortest = 0.0  # the seconds of the last wait, which is the floor of the next one
     sure = True  # whether `rung` is exact
     wait: Delay | None = None  # the current wait
-    # not_waited: the exception of a wait, or the failure after which the run refused a wait
+    # not_waited: the exception that a wait raised, or the failure after which the run refused one
     not_waited: BaseException | None = None
     refused: Reason | None = None  # why the run refused its last wait, if it did
     # cancelled: tells whether the task was cancelled since the run began; `None` in a sync run

@@ -56,7 +56,7 @@ def link(file: BinaryIO, path: str) -> bool:
         os.link(file.name, path)
     except OSError:  # the name is taken, or this file system has no hard links
         return False
-    # A later download changes `file` in place if its link count is 1, and so would change `path`.
+    # If the link is not counted, a later download changes `file` in place, and so `path`, too.
     if not (is_name_of(path, file.fileno()) and os.fstat(file.fileno()).st_nlink > 1):
         unlink(path)
         return False

@@ -26,7 +26,7 @@ from .commands import Brought, Fetch, Resource
 FOLDER = ".squirrel-parts"  # for unfinished downloads, which the next command resumes
 OLD = 7 * 86_400.0  # seconds after which an unused file is removed
 TRIES = 5
-PRIVATE = "~"  # in the name of a file that only one process uses; later ones remove leftovers
+PRIVATE = "~"  # in the name of a file that only one process uses; `sweep_old` removes leftovers
 UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 OURS = re.compile(rf"\.{UUID}({PRIVATE}[0-9a-f]{{32}})?\.part(\.json|\.seal)?")
 """The pattern of the names of files in this folder; no other file is removed."""
@@ -109,7 +109,7 @@ class FetchedFiles:
         return path in paths
 
     def release(self, resource: Resource, folder: str, kept: bool) -> None:
-        """Close a file; remove it if private, or if `kept` says that no later run needs it."""
+        """Close a file; remove it if it is private or `kept` is true: no later run needs it."""
         self.abandon(resource)
         with self._lock:
             file = self._files.pop((folder, resource.name), None)
