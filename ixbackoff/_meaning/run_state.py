@@ -187,7 +187,7 @@ class ProgramRun(Run):
     def begin_wait(
         self, rung: int, k: int, after: After, failure: Any, chosen: Any = True
     ) -> Delay | None:
-        """Begin the k-th wait, on `rung`, after `failure`; return `None` if no wait is left.
+        """Begin the k-th wait, on `rung`, after `failure`; return `None` if `after` does.
 
         Raise `failure` itself if the task was cancelled, or a deadline around this run is too near.
         """

@@ -58,12 +58,12 @@ class Exchange:
         return hidden(client.build_request(self.method, self.url, headers=headers))
 
     def following(self, response: httpx2.Response) -> httpx2.Request | None:
-        """Return the redirected request, `None` after a success or 416; or raise the failure."""
+        """Return the redirected request, `None` after a success; or raise the failure."""
         self.deadline.check()
         following = response.next_request
         if following is None:
             if self.in_parts and response.status_code in PARTIAL:
-                return None
+                return None  # if the request is for a range, 416 counts as a success
             failure = failure_of_status(response.status_code, response.headers, self.label)
             if failure is None and self.method == "GET":
                 failure = failure_without_content(response.status_code, self.label)

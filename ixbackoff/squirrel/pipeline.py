@@ -92,7 +92,7 @@ def cleared(strays: list[str], claims: tuple[str, ...], places: Places) -> Do[Cl
 
 @attempt
 def removed(key: str, places: Places) -> Do[Remove | Forget, None]:
-    """Remove an object whose key cannot be swapped in, and then the claim to its key."""
+    """Remove an object whose key can no longer become current, and then the claim to its key."""
     yield from Remove(key, places.store)
     yield from Forget(places.place, key)
 

@@ -174,8 +174,8 @@ class Strand:
     def remember(self, outcome: int, failed: bool, resumes: bool) -> None:
         """Note an outcome in `known`; after a wait, forget the try that failed before it.
 
-        The next try of `.retry` knows the wait and the rung; the next try of `.resume` also knows
-        the answers before the failure. A try of `.resume` with two failures is not forgotten.
+        The next try knows the wait and the rung; with `.resume`, it also knows the answers before
+        the failure. A try of `.resume` is forgotten only if its last command failed, and no other.
         """
         command, known, waits = self.command, self.known, self.command.__class__ is Delay
         if waits and not failed and (self.before is not None or not resumes):
