@@ -1,4 +1,4 @@
-"""Retries of database calls that fail during an outage, as long as the worker has the run.
+"""Retries of database calls in an outage; the retries end if the worker closes or loses its lock.
 
 These retries are not a program, because observers would see that program, the run around it would
 reject it as nested, and the deadline of the run would abort its calls.

@@ -34,7 +34,7 @@ class TooLarge(Exception):
 class RedirectError(Exception):
     """A web server answers with a 3xx status that is not followed; it is not retried by default.
 
-    Causes: too many redirects, one without a target, one from https to http, or a 304.
+    Causes: too many redirects, one without a target, one from https to http, or a 3xx such as 304.
 
     >>> from ixbackoff.live import Limits, response_headers
     >>> from ixbackoff.testing.web import Origin, Redirect

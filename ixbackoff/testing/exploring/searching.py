@@ -204,7 +204,7 @@ class Search:
         if recorder is not None and not recorder.touches:
             self.explore(History(), (0, None), deeper=False)  # learn which cells commands touch
             if not any(recorder.apart(*command) for command in recorder.touches):
-                self.scope.recorder = None  # a recorder would save no history
+                self.scope.recorder = None  # a recorder would let the search leave out no history
             raise Again
         if recorder is not None:
             recorder.grown = False
