@@ -61,7 +61,7 @@ def subparser(module: str) -> ArgumentParser:
 
 def completed(parser: ArgumentParser) -> ArgumentParser:
     """Mark the arguments of a parser that are files, folders or codes of mistakes."""
-    if parser.prog.endswith(" check"):  # its own parser leaves files to the checker
+    if parser.prog.endswith(" check"):  # this parser omits files, because the checker parses them
         parser.add_argument("files", nargs="*", metavar="FILE")
     for action in parser._actions:
         if action.dest == "code":

@@ -77,9 +77,9 @@ def simulate(
         services: the services of its commands; `Delay`, `Log`, `Now`, `Pick`, `Reserve` and `Throw`
             need none.
         clients: the number of clients, from the beginning to the end.
-        arrivals: instead of `clients`, the times at which clients arrive, each for one run: the
-            mean number per second, for random times; a function (called once for each 64th of a
-            second) from the time, in seconds, to that number, as for a spike; or a list of times.
+        arrivals: instead of `clients`, how clients arrive, each for one run. A number is the mean
+            rate per second, at random times. A function, such as a spike, returns the rate at a
+            time in seconds, and is called once for each 64th of a second. A list has the times.
         seconds: the length in virtual time; events at the very end do not happen.
         schedule: the seconds of the waits, by default those of the program; a `Timing` that can
             shorten waits is allowed here.
@@ -220,7 +220,7 @@ def with_seed(simulated: Callable[..., Outcome], seed: int) -> Outcome:
 
 
 def states_of(program: object) -> list[RetryBudget | Guard]:
-    """Return the budget and the guards of a program."""
+    """Return the budget and the guards of a program, but no `Reserve`: it has no state."""
     if not isinstance(program, Ladder):
         return []  # the simulation says what is wrong
     guards = [part.guard for part in parts(program) if isinstance(part, Guarded)]

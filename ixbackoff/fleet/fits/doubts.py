@@ -16,7 +16,7 @@ from .recorded_tries import Try
 
 FEW, BUSY = 500, 50  # the fewest tries, and the fewest that found all workers at work
 PARTS = 100  # arrivals are counted in this number of equal parts of the trace's time
-OFF = {"goodput/s": 0.15, "p50, s": 0.3, "p99, s": 0.3}  # largest relative error of a band's middle
+OFF = {"goodput/s": 0.15, "p50, s": 0.3, "p99, s": 0.3}  # allowed relative error of (low+high) / 2
 FOLLOWS = 0.7  # a correlation of phases and load above this, of either sign, is a doubt
 
 
@@ -33,8 +33,8 @@ def doubts(model: Model, alone: int, arrivals: Sequence[float]) -> list[str]:
         f"{100 * model.blur:.0f} tries per 100 refusals contradict the limit: some "
         "clients are not in the trace, clocks disagree, clients abandoned tries, or the service "
         "has more than one queue.": model.blur > 0.2,
-        f"Tries among many others seem to need {best.leak:.2f} times the work of tries among few: "
-        "no queue that can be fitted explains this.": not 0.85 <= best.leak <= 1.15,
+        f"With many tries in the service, each seems to need {best.leak:.2f} times as much work "
+        "as with few: no queue that can be fitted explains this.": not 0.85 <= best.leak <= 1.15,
         f"Several models within 10 nats: {names}; simulations use all.": len(model.near) > 1,
         "There is no queue to fit: no try seems to have waited.": best.kind == "none",
         "No try was refused: the limit of the queue is not known; simulations hold "
