@@ -33,7 +33,7 @@ SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""
 
 AT_ONE_TIME = 100
-"""What each client adds to the limit of events at one time: 20 waits make fewer than 100."""
+"""A client adds this to the limit of events at one virtual time: 20 waits make fewer than 100."""
 
 
 class Simulator:

@@ -162,8 +162,8 @@ class Arrival:
             return True
         if not is_transient(failure):
             self.part.origin = None
-        # Bytes that the try has had before and lost are no gain. If they were, a server that breaks
-        # off, and then sends useless ranges, would get endless requests without a wait.
+        # Bytes that a try gets again are no gain. Otherwise a server that by turns breaks off and
+        # sends a wrong range, which empties the part, would get endless requests without a wait.
         gained = self.part.size - self._before
         self._before = max(self._before, self.part.size)
         return (

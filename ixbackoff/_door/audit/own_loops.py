@@ -220,7 +220,7 @@ class Loops:
         return min(found) if found else otherwise
 
     def left_early(self, loop: ast.For, most: float | None, at: Context) -> float | None:
-        """Return `most`, or fewer if only handlers with an `if attempt >= 3: raise` go on."""
+        """Return `most`, or fewer if all handlers that go on have an `if attempt >= 3: raise`."""
         tries = [one for one in level(loop.body) if isinstance(one, ast.Try)]
         again = [one for x in tries for one in x.handlers if goes_on(one.body)]
         args = loop.iter.args if isinstance(loop.iter, ast.Call) else []

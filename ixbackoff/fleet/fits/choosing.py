@@ -149,7 +149,7 @@ def candidate(
 def cut(logs: Sequence[float]) -> list[tuple[int, int, float]]:
     """Cut a series where its mean changes; return begins, ends and means of the pieces.
 
-    The cuts minimize the sum of squared differences from the means, plus a price for each cut.
+    At first the cuts minimize the sum of squared differences from the means, plus a price for each.
     """
     sums, squares = ([0.0, *accumulate(x**power for x in logs)] for power in (1, 2))
     noise = fmean((x - y) ** 2 for x, y in pairwise(logs)) / 2 + 1e-9
@@ -167,7 +167,7 @@ def cut(logs: Sequence[float]) -> list[tuple[int, int, float]]:
     while index:
         ends.insert(0, places[index])
         index = cheapest[index][1]
-    joined = list[tuple[int, int, float]]()
+    joined = list[tuple[int, int, float]]()  # joins a piece to the last if means differ by < FACTOR
     for a, b in pairwise([0, *ends]):
         start, mean = a, (sums[b] - sums[a]) / (b - a)
         if joined and abs(mean - joined[-1][2]) < FACTOR:
