@@ -18,7 +18,16 @@ from ._limits.deadlines import time_limit
 from ._limits.gate_base import Gate
 from ._meaning.replay import Diverged
 from ._meaning.semantics import unroll
-from ._words.call_kinds import Call, CallAsync, Read, ReadAsync, call, call_async, read, read_async
+from ._words.call_commands import (
+    Call,
+    CallAsync,
+    Read,
+    ReadAsync,
+    call,
+    call_async,
+    read,
+    read_async,
+)
 from ._words.commands import AsyncInterpreter, Command, Interpreter, Misuse, Repeatable
 from ._words.failure_classes import (
     CircuitOpen,

@@ -12,7 +12,7 @@ from typing import Any
 
 from .._argument_parser import FAILED, WRONG, Parser, duration
 from .._meaning.planning import plan
-from .._words.call_kinds import CallAsync
+from .._words.call_commands import CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse, interpreter_of, join_tables
 from ..live import live, live_async
 from . import named_objects, shell_command

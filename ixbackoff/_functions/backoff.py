@@ -19,7 +19,7 @@ from .._meaning.retrying import begins, descents, kinds_and_predicate
 from .._meaning.run_defaults import checked_longest
 from .._running.command_loops import check_run
 from .._words.attribute_advice import no_attribute
-from .._words.call_kinds import Call, CallAsync, call, call_async
+from .._words.call_commands import Call, CallAsync, call, call_async
 from .._words.commands import (
     COROUTINES,
     AsyncInterpreter,

@@ -40,9 +40,9 @@ from .._running.sleeping import (
 from .._words.commands import is_coroutine_function, raisable
 from .._words.logger import default_logger
 from ..schedules.base import After
-from .call_endings import ended
 from .called_function import Called, checked_function
 from .default_interpreters import OTHERS
+from .failed_calls import ended
 from .nested_once import by_program, by_program_async, hurry, once_in_request
 from .observed_calls import Watched
 from .settings import no_coroutine_function

@@ -8,7 +8,7 @@ from typing import Any
 from .._meaning.chains import PROGRAM
 from .._meaning.program_names import function_name
 from .._meaning.run_defaults import ONCE
-from .._words.call_kinds import Call, CallAsync
+from .._words.call_commands import Call, CallAsync
 from .._words.commands import GENERATORS, code_flags, is_coroutine_function
 from .._words.rungs import ENDLESS
 from ..schedules.base import After

@@ -11,7 +11,7 @@ from typing import Any
 from .._limits.observers import REGISTER
 from .._running.sleeping import sleep, sleep_async
 from .._running.tasks_and_timeouts import now
-from .._words.call_kinds import Call, CallAsync
+from .._words.call_commands import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
 from .._words.pickled_by_name import placed
 from .._words.standard_commands import Delay, Now

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from .._words.call_kinds import Calling
+from .._words.call_commands import Calling
 from .._words.commands import Command
 from .._words.standard_commands import Together
 from .chains import Chain, Ladder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import CellType
 from typing import Any
 
-from .._words.call_kinds import Calling
+from .._words.call_commands import Calling
 from .._words.commands import Command, Misuse, Stream
 from .._words.failure_classes import CircuitOpen, Crowded, DeadlineExceeded, Predicate
 from .._words.judging import attach, recorded

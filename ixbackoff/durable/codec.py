@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from .._words.call_kinds import shown as without_secrets
+from .._words.call_commands import shown as without_secrets
 from .._words.commands import Misuse
 from .._words.equality_by_fields import fields_of
 from .._words.judging import RECORDED

@@ -7,7 +7,7 @@ import json
 from functools import partial
 from typing import Any, NamedTuple
 
-from .._words.call_kinds import Calling
+from .._words.call_commands import Calling
 from .._words.commands import Command
 from .._words.equality_by_fields import fields_of
 from .._words.standard_commands import Delay, Together, issued_in_line

@@ -7,11 +7,11 @@ from .lost_capacity import Outage
 from .seed_results import Sample
 from .seed_sweep import each_seed
 from .services.answering_service import Answering
+from .services.bounded_queue import BoundedQueue
 from .services.collision_channel import Channel
 from .services.equal_speed_sharing import Sharing
 from .services.layer import Layer, Metered
 from .services.processor_sharing import ProcessorSharing
-from .services.queue import BoundedQueue
 from .services.service import Request, Served, Service, Serving, instantly
 from .services.slowing_server import SlowingServer
 from .services.work import ExponentialWork, LogNormalWork

@@ -29,8 +29,8 @@ from .._words.judging import is_transient
 from .._words.standard_commands import CLOCK, LINE, Delay, Together
 from ..schedules.base import Chance, Timing
 from .environment import Done, Environment
-from .retry_client_state import is_single, limited_command, task_of, unwrapped
 from .services.service import Request, Serving
+from .single_retry_settings import is_single, limited_command, task_of, unwrapped
 
 # A service may answer before its `ask` returns. If `settled` then resumed the task, a service that
 # always answers immediately would nest one call in another without end. So `_arrived` is set to

@@ -44,8 +44,8 @@ from .reports import PICTURE, RECOVERS, Numbers, Report, sampled, seed_flags, sp
 from .seed_results import Sample, quantile
 from .seed_sweep import SEEDS
 from .services.answering_service import Answering
+from .services.bounded_queue import BoundedQueue
 from .services.collision_channel import Channel
-from .services.queue import BoundedQueue
 from .services.service import Served, Service
 from .services.slowing_server import SlowingServer
 from .simulation import simulate

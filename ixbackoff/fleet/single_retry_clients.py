@@ -22,7 +22,7 @@ from .._words.failure_classes import Predicate
 from .._words.standard_commands import in_line
 from ..schedules.base import After
 from .program_clients import NOT_YET, ROOM, TaskPerformer
-from .retry_client_state import Refusal, Retrying
+from .single_retry_settings import Refusal, Retrying
 
 
 class RetryClient(TaskPerformer):

@@ -18,7 +18,7 @@ from .lost_capacity import Outage
 from .reports import sampled, seed_flags, written
 from .seed_sweep import SEEDS
 from .services.answering_service import Answering
-from .services.queue import BoundedQueue
+from .services.bounded_queue import BoundedQueue
 from .simulation import simulate
 
 FACTOR = 2.0

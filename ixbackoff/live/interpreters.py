@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .._limits.stopping import checked_stop
 from .._running.sleeping import sleep, sleep_async, sleep_until
 from .._running.tasks_and_timeouts import now
-from .._words.call_kinds import Call, CallAsync
+from .._words.call_commands import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter
 from .._words.extras import LIVE, needed
 from .._words.printable_text import printable

@@ -24,10 +24,10 @@ from ixbackoff import (
 from ixbackoff._meaning.run_defaults import Defaults
 from ixbackoff.testing import Performed, Virtual, takes
 from ixbackoff.testing.exploring import Surprise, dies, fails, slow
+from ixbackoff.testing.exploring.allowed_surprises import Scope, Setting
 from ixbackoff.testing.exploring.checked_history_run import Walk
 from ixbackoff.testing.exploring.history import History
 from ixbackoff.testing.exploring.model import checked_program, planned
-from ixbackoff.testing.exploring.scope import Scope, Setting
 
 from ..support.durable.journals import Memory, Outcome, durable_outcome
 from ..support.generators.programs import effects, outcomes, programs, schedules

@@ -15,10 +15,10 @@ from ..reading.printed import answer, is_program
 from ..reading.sources import Place, Source
 from ..reading.wordings import DOWN, RUNS, TO_N0, Parsed, parse
 from . import (
-    callables,
     sealed_classes,
     wrong_annotations,
     wrong_effects,
+    wrong_functions,
     wrong_handlers,
     wrong_joins,
     wrong_options,
@@ -56,9 +56,9 @@ EXPLAIN: tuple[Callable[[Parsed], Explanation | None], ...] = (
     wrong_handlers.answered,
     wrong_options.option,
     wrong_options.overloaded_option,
-    callables.arguments,
-    callables.applied,
-    callables.streamed,
+    wrong_functions.arguments,
+    wrong_functions.applied,
+    wrong_functions.streamed,
     sealed_classes.made_by_hand,
     sealed_classes.derived,
     sealed_classes.changed,

@@ -13,8 +13,8 @@ from ..reading.printed import (
     with_names,
 )
 from ..reading.wordings import RUNS, Parsed
-from .callables import taken
 from .explanation import Explanation
+from .wrong_functions import taken
 
 INTERPRETERS = ("Interpreter", "AsyncInterpreter")
 ANSWERED = "Command", "Call", "CallAsync"

@@ -17,8 +17,8 @@ from ..._words.standard_commands import Download
 from ..._writing.attempts import do
 from ..._writing.programs import at
 from ..event_queue import Events
+from ..services.bounded_queue import BoundedQueue
 from ..services.processor_sharing import ProcessorSharing
-from ..services.queue import BoundedQueue
 from ..services.service import Forwarding, Request, Service, Serving
 from ..simulation import simulate
 from ..simulation_outcome import Outcome

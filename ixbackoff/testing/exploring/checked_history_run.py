@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..._running.traces import Performed
 from ..._words.commands import Misuse
+from .allowed_surprises import Scope
 from .history import Drawn, End, History, Option
 from .history_execution import Machine
-from .scope import Scope
 
 __tracebackhide__ = True
 

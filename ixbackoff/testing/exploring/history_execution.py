@@ -10,11 +10,11 @@ from ..._running.traces import Performed
 from ..._words.commands import Handler, Misuse, inherited
 from ..._words.standard_commands import CLOCK, Delay, Log, Now, Passage, Pick, Throw, Together
 from ...durable.idempotency import CURRENT, CurrentCommand
+from .allowed_surprises import Scope
 from .hidden_state import holds_only
 from .history import Occurrence, Option, short
 from .partial_effects import Breaks, Broke
 from .processes import Process, Strand, time_of
-from .scope import Scope
 from .states import ATOMS, Places, frozen, may_change, state_of
 from .surprises import Surprise, copied
 

@@ -15,10 +15,10 @@ from ..._words.rungs import N0
 from ..._writing.programs import Program
 from ...schedules.algebra import Schedule, check_schedule
 from ..virtual import Known
+from .allowed_surprises import Scope, Setting
 from .checked_history_run import DrawnWalk, TextWalk, Walk
 from .history import Drawn, End, Explored, History
 from .printing import broken
-from .scope import Scope, Setting
 from .searching import Progress, Search
 from .surprises import ONCE, Faults, checked_faults
 

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from ..._running.traces import Performed
 from ..._words.equality_by_fields import fields_of
 from ..._words.standard_commands import Delay
+from .allowed_surprises import Scope
 from .checked_history_run import Walk
 from .history import Broken, History, Occurrence, Option, short
 from .history_execution import Machine
 from .persistence import Persistent
-from .scope import Scope
 
 __tracebackhide__ = True
 

@@ -10,12 +10,12 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from ..._words.commands import Misuse
+from .allowed_surprises import Scope
 from .checked_history_run import Walk
 from .hidden_state import WAYS_ROUND, check_unchanged, variables
 from .history import Broken, Explored, History, Occurrence, Option, short
 from .history_execution import Machine
 from .printing import broken, reason_of
-from .scope import Scope
 from .shared_cells import Recorder
 from .states import NOT_PLAIN, frozen, state_of
 
