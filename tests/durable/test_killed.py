@@ -7,26 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
 from typing import Any
 
 import pytest
 
-from ..support.kills.durable_runs import (
-    BROKEN_ON_FILE,
-    FOUND,
-    ON_FILE,
-    ON_SERVER,
-    Nursery,
-    Part,
-)
+from ..support.kills.durable_runs import BROKEN_ON_FILE, FOUND, ON_FILE, ON_SERVER, Part
 from ..support.kills.killing import Report
 from ..support.servers.postgresql import Server
 
 pytestmark = pytest.mark.slow
 
 KILLS = 4
-ROUND = 0.5  # seconds between two checks of a worker, where no lock of the living is lost
 AT_ONCE = 8  # forms
 Reports = dict[Part, Future[Report]]
 
@@ -35,17 +26,13 @@ def named(part: Part) -> str:
     return part.name
 
 
-def begun(
-    part: Part, number: int, server: Server, nursery: Nursery, pool: ThreadPoolExecutor
-) -> Future[Report]:
+def begun(part: Part, number: int, server: Server, pool: ThreadPoolExecutor) -> Future[Report]:
     """Begin the short form of a part."""
     short = part._replace(kills=KILLS, at_a_time=2)
-    if not part.stops:
-        short = short._replace(rounds=ROUND)
     if part in ON_FILE + BROKEN_ON_FILE:
-        return pool.submit(short.on_file, nursery)
+        return pool.submit(short.on_file)
     url = f"postgresql://{server.address.rpartition('/')[0]}/killed{number}"
-    return pool.submit(short.among_workers, url, nursery)
+    return pool.submit(short.among_workers, url)
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +41,9 @@ def reports(request: pytest.FixtureRequest, roomy_postgresql: Server) -> Generat
     items = [item for item in request.session.items if isinstance(item, pytest.Function)]
     mine = [item for item in items if item.module is request.module]
     parts: list[Any] = [item.callspec.params["part"] for item in mine]
-    with closing(Nursery()) as nursery, ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         yield {
-            part: begun(part, number, roomy_postgresql, nursery, pool)
-            for number, part in enumerate(parts)
+            part: begun(part, number, roomy_postgresql, pool) for number, part in enumerate(parts)
         }
 
 

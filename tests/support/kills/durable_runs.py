@@ -13,13 +13,11 @@ import tempfile
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import cycle
 from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGSTOP, Signals
-from threading import Lock
 from typing import Any, NamedTuple, Self
 
 import sqlalchemy
@@ -27,7 +25,7 @@ import sqlalchemy
 from ixbackoff.durable import Engine, WorkflowHandle
 from ixbackoff.durable.server_pool import DRIVER
 from ixbackoff.durable.store import Store
-from ixbackoff.durable.worker_liveness import LOCKS, ROUND, key_of
+from ixbackoff.durable.worker_liveness import LOCKS, key_of
 
 from ..servers.links import Link
 from ..servers.postgresql import running
@@ -50,10 +48,9 @@ SILENTLY = 0.3  # the share of cut networks that only let nothing through
 
 
 class Nursery:
-    """The process that forks the processes that are killed; threads may share it."""
+    """The process that forks the processes that are killed."""
 
     def __init__(self) -> None:
-        self.asking = Lock()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.kills.dying"],
             cwd=ROOT,
@@ -65,10 +62,9 @@ class Nursery:
     def ask(self, question: Any) -> Any:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        with self.asking:
-            self.process.stdin.write(json.dumps(question) + "\n")
-            self.process.stdin.flush()
-            return json.loads(self.process.stdout.readline())
+        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
 
     def begin(self, order: Order) -> Child:
         return Child(self, self.ask(order), order)
@@ -95,11 +91,8 @@ class Child:
 
     def ended(self, look: bool = True) -> bool:
         """Return true if the process has ended; wait for its end unless `look`."""
-        while self.code is None:
-            self.code = self.nursery.ask({"process": self.id})
-            if look:
-                break
-            time.sleep(LOOK)
+        if self.code is None:
+            self.code = self.nursery.ask({"process": self.id, "look": look})
         return self.code is not None
 
     def send(self, what: Signals) -> None:
@@ -117,22 +110,20 @@ class KillingRuns(Killing):
         database: a PostgreSQL server; by default a file in the folder.
         clocks: the seconds by which the clocks of the processes are ahead, in turns.
         linked: whether each process has a network of its own, which can be cut.
-        rounds: the seconds between two checks of a worker of the others.
     """
 
-    nursery: Nursery
     kind: str
     hold: float
     control: str = ""
     database: str = ""
     clocks: tuple[float, ...] = (0.0,)
     linked: bool = False
-    rounds: float = ROUND
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.record = Record(self.folder / "record")
         self.database = self.database or f"sqlite:///{self.folder}/runs.sqlite"
+        self.nursery = Nursery()
         self.batch = 0
         self.kills = 0
         self.stops = 0
@@ -144,6 +135,7 @@ class KillingRuns(Killing):
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.nursery.close()
         for link in self.links:
             link.close()
 
@@ -170,7 +162,7 @@ class KillingRuns(Killing):
         child = self.nursery.begin(
             Order(
                 *(str(self.folder), database, self.hold, self.kind, runs, bulk),
-                *(dies, self.control, next(self.turns), self.rounds),
+                *(dies, self.control, next(self.turns)),
             )
         )
         child.link = link
@@ -399,7 +391,6 @@ class Part(NamedTuple):
         control: the promise that is broken on purpose.
         clocks: as those of `KillingRuns`.
         linked: likewise.
-        rounds: likewise.
     """
 
     name: str
@@ -412,12 +403,11 @@ class Part(NamedTuple):
     control: str = ""
     clocks: tuple[float, ...] = (0.0,)
     linked: bool = False
-    rounds: float = ROUND
 
-    def on_file(self, nursery: Nursery) -> Report:
+    def on_file(self) -> Report:
         with (
             tempfile.TemporaryDirectory() as folder,
-            KillingRuns(Path(folder), SEED, nursery, self.kind, self.hold, self.control) as killing,
+            KillingRuns(Path(folder), SEED, self.kind, self.hold, self.control) as killing,
         ):
             if self.cancels:
                 return killing.among_workers(self.kills, 1, self.at_a_time, cancels=self.cancels)
@@ -425,25 +415,25 @@ class Part(NamedTuple):
                 return killing.until_found(FOUND[self.control], self.kills, self.at_a_time)
             return killing.until(self.kills, self.at_a_time)
 
-    def on_server(self, nursery: Nursery) -> Report:
+    def on_server(self) -> Report:
         with running(max_connections="120") as server:
             url = f"postgresql://{server.address.rpartition('/')[0]}/runs"
-            return self.among_workers(url, nursery)
+            return self.among_workers(url)
 
-    def among_workers(self, url: str, nursery: Nursery) -> Report:
+    def among_workers(self, url: str) -> Report:
         with (
             tempfile.TemporaryDirectory() as folder,
             KillingRuns(
-                *(Path(folder), SEED, nursery, self.kind, self.hold, self.control, url),
-                *(self.clocks, self.linked, self.rounds),
+                *(Path(folder), SEED, self.kind, self.hold, self.control, url),
+                *(self.clocks, self.linked),
             ) as killing,
         ):
             return killing.among_workers(
                 self.kills, WORKERS, self.at_a_time, self.stops, self.cancels
             )
 
-    def told(self, kill: Callable[[Nursery], Report], nursery: Nursery) -> bool:
-        return told(self.name, partial(kill, nursery), FOUND.get(self.control))
+    def told(self, kill: Callable[[], Report]) -> bool:
+        return told(self.name, kill, FOUND.get(self.control))
 
 
 ON_FILE = [
@@ -485,12 +475,12 @@ def main() -> int:
     """Kill on files and on servers, both at the same time."""
 
     def on_files() -> list[bool]:
-        return [part.told(part.on_file, nursery) for part in ON_FILE + BROKEN_ON_FILE]
+        return [part.told(part.on_file) for part in ON_FILE + BROKEN_ON_FILE]
 
     def on_servers() -> list[bool]:
-        return [part.told(part.on_server, nursery) for part in ON_SERVER + BROKEN_ON_SERVER]
+        return [part.told(part.on_server) for part in ON_SERVER + BROKEN_ON_SERVER]
 
-    with closing(Nursery()) as nursery, ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(2) as pool:
         both = [pool.submit(on_files), pool.submit(on_servers)]
         well = [each for one in both for each in one.result()]
     return 0 if all(well) else 1

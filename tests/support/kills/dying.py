@@ -1,8 +1,8 @@
 """Processes that perform durable runs and die: `python -m tests.support.kills.dying`.
 
 It reads orders, one a line, and parts from a process for each, since that is quicker than to begin
-one anew. It looks for the end of a process only when it is told to, so that until then no other
-process has the same id.
+one anew. It waits for a process only when it is told to, so that until then no other process has
+the same id.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dbos import DBOS, DBOSClient
 from dbos._sys_db import SystemDatabase
 
 from ixbackoff._running.boot_clock import Boot, since_boot
-from ixbackoff.durable import Engine, clocks, worker_liveness
+from ixbackoff.durable import Engine, clocks
 from ixbackoff.durable.dbos_journal import Held, SegmentJournal
 from ixbackoff.durable.journal import Entry, Line
 from ixbackoff.durable.store import Store
@@ -76,7 +76,6 @@ class Order(NamedTuple):
         dies: when it kills itself, if it does.
         control: the promise that it breaks, a name in `CONTROLS`.
         shift: the seconds by which its clock is ahead.
-        rounds: the seconds between two checks of the other workers.
     """
 
     folder: str
@@ -88,7 +87,6 @@ class Order(NamedTuple):
     dies: Dies | None = None
     control: str = ""
     shift: float = 0.0
-    rounds: float = worker_liveness.ROUND
 
 
 def forget(_: SegmentJournal, entry: Entry) -> float:
@@ -205,7 +203,6 @@ def perform(order: Order) -> None:
     record = Record(Path(order.folder) / "record")
     usual = time.time
     patch.object(time, "time", lambda: usual() + order.shift).start()
-    patch.object(worker_liveness, "ROUND", order.rounds).start()
     if order.control:
         CONTROLS[order.control]()
     if order.dies is not None:
@@ -253,7 +250,7 @@ def main() -> None:
         if isinstance(asked, list):
             answer: int | None = part(Order(*asked))
         else:
-            process, status = os.waitpid(asked["process"], os.WNOHANG)
+            process, status = os.waitpid(asked["process"], os.WNOHANG if asked["look"] else 0)
             answer = os.waitstatus_to_exitcode(status) if process else None
         print(json.dumps(answer), flush=True)
 
