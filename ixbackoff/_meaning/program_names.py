@@ -38,7 +38,7 @@ def name_of_part(part: Any) -> str:
 
 def function_name(function: Any) -> str:
     """Return the name of a function, as in its source, or of the class of any other object."""
-    while isinstance(function, partial):  # its repr would show its arguments
+    while isinstance(function, partial):  # a partial has no name of its own
         function = function.func
     name = getattr(function, "__qualname__", None)
     if not isinstance(name, str):  # an object without a name, or a mock

@@ -48,7 +48,7 @@ def frames(failure: BaseException) -> Iterator[FrameType]:
 def variables(
     failure: BaseException, functions: Collection[tuple[str, str]]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the locals of each call of `functions`, pairs of module and name, outermost first."""
+    """Yield the locals of each call of `functions` (pairs of module and name), outermost first."""
     for frame in frames(failure):
         if (frame.f_globals.get("__name__", ""), frame.f_code.co_name) in functions:
             yield frame.f_locals

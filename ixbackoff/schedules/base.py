@@ -11,7 +11,7 @@ from .._words.equality_by_fields import Value, fields_of
 
 WaitFunction: TypeAlias = Callable[[int], float]
 """The waits of one run: a function from k to the seconds of the k-th wait. k grows with each call,
-except that a ladder without end asks for its last wait repeatedly."""
+except on a ladder without end: there k stays at 19 once it has reached 19."""
 
 After: TypeAlias = Callable[[Any, int, float], float | None]
 """Computes the seconds to wait after a failure, `None` for no further try. Its arguments: the
