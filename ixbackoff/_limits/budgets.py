@@ -118,7 +118,7 @@ class RetryBudget:
 
         Args:
             ttl: the seconds after which tokens expire, 1 to 60.
-            min_retries_per_second: the retries a second that are allowed without any program.
+            min_retries_per_second: the retries a second allowed beyond `percent_can_retry`.
             percent_can_retry: the ratio of retries to programs, 0 to 1000.
 
         Raises:

@@ -29,7 +29,7 @@ R = TypeVar("R")
 Held: TypeAlias = tuple[R, Exception | None]
 SENT_ONCE = "the body of the request is a stream, which can be sent only once"
 SHORT = 65_536  # bytes
-MARK = "ixbackoff_mark"  # the name, in a request, of the function to call before each try
+MARK = "ixbackoff_mark"  # a request's attribute or extension: a function to call before each try
 OURS = Misuse, CircuitOpen, DeadlineExceeded, Stopped
 # The attributes with the number of retries: in httpx, requests (urllib3) and httpx-retries.
 RETRIES = "_pool._retries", "max_retries.total", "retry.total"

@@ -281,7 +281,7 @@ EVERY = 0.05  # seconds of real time between two updates of the line in the term
 
 @contextmanager
 def live_counts() -> Generator[Callable[[int, Second], None] | None]:
-    """Yield a function that shows each second in a line; yield `None` if there is no terminal."""
+    """Yield a function that shows a second's counts in a line; yield `None` without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
