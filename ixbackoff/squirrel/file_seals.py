@@ -39,7 +39,7 @@ def seal(path: str) -> None:
 def check_sealed(path: str) -> None:
     """Raise FileGone if a fetched file is missing or was changed."""
     try:
-        with opened(path + SEAL, READ) as file:  # `READ` also opens for writing: a pipe can't block
+        with opened(path + SEAL, READ) as file:  # a pipe opens at once because `READ` has `O_RDWR`
             ours = is_sole(os.fstat(file.fileno()))
             same = ours and file.read(LONGEST).decode() == state_of(path)
     except (OSError, ValueError):
