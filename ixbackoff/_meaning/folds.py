@@ -13,7 +13,7 @@ A = TypeVar("A")
 
 
 def pieces_of(part: Any) -> list[Any]:
-    """Return the effects and programs inside `part`, and the functions that make others."""
+    """Return `part`'s effects and programs, and its functions that make effects or programs."""
     if isinstance(part, Together):
         return list(part.effects)
     if isinstance(part, Guarded) and isinstance(part.guard, Reserve):

@@ -13,8 +13,8 @@ class CurrentCommand(NamedTuple):
     """The command that a handler performs in a durable run.
 
     Attributes:
-        idempotency_key: a key for the header Idempotency-Key. All tries of a command in `retry` or
-            `resume` have the same key, before and after a crash; no other command has it.
+        idempotency_key: a key for the header Idempotency-Key. In a step `.retry` or `.resume`, all
+            tries of a command have the same key, before and after a crash; no other command has it.
         repeated: whether this try may have been performed before, perhaps by a process that died.
         place: the run and the place of this try, for a log.
     """
