@@ -11,7 +11,7 @@ from .._words.equality_by_fields import Value, fields_of
 
 WaitFunction: TypeAlias = Callable[[int], float]
 """The waits of one run: a function from k to the seconds of the k-th wait. k grows with each call,
-except that a ladder without end asks for its last wait repeatedly."""
+but on a ladder without end k is 19 for the 20th wait and for each later one."""
 
 After: TypeAlias = Callable[[Any, int, float], float | None]
 """Computes the seconds to wait after a failure, `None` for no further try. Its arguments: the
@@ -80,7 +80,7 @@ class Timing(Value, ABC):
         [0.5, 1.0, 2.0, 4.0]
 
         Raises:
-            ValueError: `wait_count` is negative, or a wait is not a number, 0 or more.
+            ValueError: `wait_count` is negative, a wait is negative, or a wait is not a number.
         """
         if wait_count < 0:
             raise ValueError(f"preview({wait_count!r}): give a number of waits, 0 or more.")
