@@ -86,7 +86,7 @@ class ProgramRun(Run):
     logger: Logger | None = None  # of the last wait that `sleeping` logged; `None` before it
     # ons: the `on`s that may choose the next failure, innermost last; `None` without a journal
     ons: list[Predicate] | None = None
-    # kept: the answers that the next try of the current retry step reuses, for a journal
+    # kept: the answers that the next try of the current retry reuses; only a journal reads `kept`
     kept: Sequence[object] | None = None
     # retries_begin: called when a retry step begins: a durable run may skip recorded tries then
     retries_begin: Callable[[], None] | None = None

@@ -92,7 +92,7 @@ LIBRARIES: dict[str, str] = {
 }
 """The module of `known` that judges an exception, by the package that defines the exception.
 
-The module is imported at the first failure of that package, when the library is already imported.
+The module is imported at the first failure of the package. By then the package itself is imported.
 """
 
 ADDED: dict[type[Exception], Judge] = {}

@@ -80,7 +80,7 @@ class Timing(Value, ABC):
         [0.5, 1.0, 2.0, 4.0]
 
         Raises:
-            ValueError: `wait_count` is negative, or a wait is not a number, 0 or more.
+            ValueError: `wait_count` is negative, a wait is negative, or a wait is not a number.
         """
         if wait_count < 0:
             raise ValueError(f"preview({wait_count!r}): give a number of waits, 0 or more.")

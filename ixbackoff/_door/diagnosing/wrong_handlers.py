@@ -167,9 +167,9 @@ def around_or_as_in(parsed: Parsed) -> Explanation | None:
 
 
 def without_interpreter(parsed: Parsed) -> Explanation | None:
-    """Explain a run without an interpreter; messages of pyrefly list the types of all arguments."""
+    """Explain a run without an interpreter."""
     if parsed.kind == "option" and parsed.method in RUNS and parsed.got:
-        first = parts(parsed.got, ",")[0]
+        first = parts(parsed.got, ",")[0]  # `got`: pyrefly lists the types of all arguments
         return None if split(first).name in INTERPRETERS or "=" in first else no_interpreter(first)
     nothing = parsed.kind == "option" and parsed.method in RUNS
     missing = (parsed.kind, parsed.argument) == ("missing", "interpreter")
