@@ -63,7 +63,7 @@ class Events:
 
     @property
     def empty(self) -> bool:
-        """True if no event is left, once `run` has returned."""
+        """True if no event is left; can be wrong in an action, because `run` then holds events."""
         return not (self._near or self._later)
 
     def at(self, when: float, action: Action, argument: Any = None) -> None:

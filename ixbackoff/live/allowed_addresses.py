@@ -22,7 +22,7 @@ NOT_GLOBAL = tuple(
     for network in (
         *("0.0.0.0/8", "10.0.0.0/8", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"),
         "100.64.0.0/10",  # shared by the customers of a provider
-        "168.63.129.16/32",  # by its number global, but in Azure the host of a virtual machine
+        "168.63.129.16/32",  # a global address, but Azure uses it for the host of a virtual machine
         "169.254.0.0/16",  # link-local
         "192.0.0.0/24",  # protocols
         "192.88.99.0/24",  # was the anycast of 6to4

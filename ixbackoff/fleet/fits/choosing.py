@@ -147,9 +147,9 @@ def candidate(
 
 
 def cut(logs: Sequence[float]) -> list[tuple[int, int, float]]:
-    """Cut a series where its mean changes; return begins, ends and means of the pieces.
+    """Cut a series where its mean changes; join like pieces; return their begins, ends and means.
 
-    At first the cuts minimize the sum of squared differences from the means, plus a price for each.
+    The cuts minimize the sum of squared differences from the means, plus a price for each cut.
     """
     sums, squares = ([0.0, *accumulate(x**power for x in logs)] for power in (1, 2))
     noise = fmean((x - y) ** 2 for x, y in pairwise(logs)) / 2 + 1e-9
