@@ -13,7 +13,7 @@ from .._running.sleeping import sleep, sleep_async
 from .._running.tasks_and_timeouts import now
 from .._words.call_commands import Call, CallAsync
 from .._words.commands import AsyncInterpreter, Interpreter, Misuse
-from .._words.pickled_by_name import placed
+from .._words.process_state import placed
 from .._words.standard_commands import Delay, Now
 
 calls: type[Call[Any]] = Call

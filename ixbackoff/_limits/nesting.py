@@ -10,7 +10,7 @@ from types import CodeType, FrameType
 from typing import Any, TypeAlias, TypeVar
 
 from .._words.commands import Misuse
-from .._words.pickled_by_name import StateList, placed
+from .._words.process_state import StateList, placed
 from .event_loop import running
 
 __tracebackhide__ = True

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from .._words.commands import Command, Misuse, Stream
 from .._words.end_reasons import Reason
-from .._words.pickled_by_name import StateList, placed
+from .._words.process_state import StateList, placed
 from .._words.standard_commands import CLOCK, Delay, Together
 from .command_substitution import passed_on
 from .events import Answered, Began, Ended, Event, Issued, Run, WaitBegan

@@ -16,7 +16,7 @@ from .._limits.stopping import STOPS, ending_waits, stop_failure
 from .._meaning.run_state import ProgramRun
 from .._words.commands import COROUTINES, Awaited, Handlers, Misuse
 from .._words.logger import default_logger
-from .._words.pickled_by_name import StateList, placed
+from .._words.process_state import StateList, placed
 from .._words.standard_commands import Delay
 from .logs import log, log_end
 from .tasks_and_timeouts import now

@@ -23,11 +23,11 @@ from .arrivals import Arrivals, arrival_times
 from .environment import Environment, checked_budget, checked_program, standard
 from .event_queue import Events
 from .lost_capacity import Outage
-from .program_clients import StreamClient, TaskPerformer, streams
 from .services.service import Served, Service, Serving
 from .simulation_outcome import Outcome, Second
 from .single_retry_clients import RetryClient
 from .single_retry_settings import Retrying, retried
+from .task_performers import StreamClient, TaskPerformer, streams
 
 SELDOM = (100_000, 50, 100)
 """Thresholds of the garbage collector: a simulation makes many long-lived objects, no cycles."""

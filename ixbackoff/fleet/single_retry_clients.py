@@ -21,8 +21,8 @@ from .._words.commands import Misuse
 from .._words.failure_classes import Predicate
 from .._words.standard_commands import in_line
 from ..schedules.base import After
-from .program_clients import NOT_YET, ROOM, TaskPerformer
 from .single_retry_settings import Refusal, Retrying
+from .task_performers import NOT_YET, ROOM, TaskPerformer
 
 
 class RetryClient(TaskPerformer):

@@ -11,7 +11,7 @@ import pytest
 from ixbackoff import N1, Do, Log, NotReady, all_of, at, attempt, do
 from ixbackoff._meaning.trampoline import IN_PLACE
 from ixbackoff.fleet import Outcome, instantly, simulate
-from ixbackoff.fleet.program_clients import ROOM
+from ixbackoff.fleet.task_performers import ROOM
 
 from ..support.fleets.scripted import fleet, seen
 from ..support.fleets.streams import WAYS, performed_by

@@ -17,7 +17,7 @@ from ...schedules.base import Timing
 from ...schedules.kinds import powers_of_two
 from ..environment import Environment, checked_budget, checked_program, standard
 from ..event_queue import Events
-from ..program_clients import StreamClient, streams
+from ..task_performers import StreamClient, streams
 from .service import Forwarding, Request, Service, Serving
 
 A = TypeVar("A")
