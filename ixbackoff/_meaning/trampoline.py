@@ -26,7 +26,7 @@ CLOSED = 100
 
 # To perform an inner attempt, a generator yields a request, and the trampoline runs the task of the
 # inner attempt on its own stack: depth costs no recursion. A native `yield from` is faster, but its
-# depth is limited. Only attempts of a simulated client (see `fleet.program_clients`) use it, until
+# depth is limited. Only attempts of a simulated client (see `fleet.task_performers`) use it, until
 # the `room` of the client is used up, and only in its `thread`: another simulation or a run may be
 # active in another thread. All other attempts yield a request.
 IN_PLACE: list[Any] = [None]

@@ -11,18 +11,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from .possible_values import (
-    NOTHING,
-    UNKNOWN,
-    Const,
-    Env,
-    External,
-    Items,
-    Made,
-    Value,
-    Values,
-    number,
-)
+from .evaluation import NOTHING, UNKNOWN, Const, Env, External, Items, Made, Value, Values, number
 
 TABLE = Path(__file__).with_name("libraries.toml")
 LOCKS = ("uv.lock", "poetry.lock", "requirements*.txt")

@@ -10,8 +10,8 @@ from math import inf
 from typing import Any, TypeAlias
 
 from .code_base import name_of, own
+from .evaluation import Closure, Context, External, Items, Made, Reader, Values, number
 from .layers import ANY, EVERYTHING, SAME, Caught, Layer, LayerTable
-from .possible_values import Closure, Context, External, Items, Made, Reader, Values, number
 
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 RETRIES = re.compile(r"retr(y|ies|ying)|attempt|tries\b|backoff|delay", re.I)

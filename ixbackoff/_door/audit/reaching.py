@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from .code_base import name_of
+from .evaluation import Closure, Context, External, Items, Made, Reader, Value
 from .own_loops import Loop, Loops, named
-from .possible_values import Closure, Context, External, Items, Made, Reader, Value
 
 
 class Reaching:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from .code_base import CodeBase, Definition, children
+from .evaluation import Closure, Context, External, Made, Reader, Ready, Value, Values, fits
 from .layers import ANY, EVERYTHING, ONCE, OURS, SAME, Layer, LayerTable
 from .own_loops import Loop, Loops, exits
-from .possible_values import Closure, Context, External, Made, Reader, Ready, Value, Values, fits
 from .reaching import Reaching
 
 PRAGMA = re.compile(r"#\s*ixbackoff: one layer\b")
