@@ -99,7 +99,7 @@ class Limiter(Gate):
 
         `Throttled` sets the rate to 0.7 of its value, or of the measured rate if that is less, but
         at least to 0.5 per second. Then it grows as CUBIC, with the numbers of botocore's adaptive
-        mode, up to `most` or twice the measured rate. Turns once given in `line` delay this.
+        mode, up to `most` or twice the measured rate. Turns given in `line` delay changes.
 
         >>> Limiter.learning(line=20)
         <Limiter: learns its rate, 20 s in line at most>

@@ -95,7 +95,7 @@ class WorkflowHandle(Generic[A]):
         self._engine.store.pause(self.id)
 
     def resume(self) -> bool:
-        """Resume a paused or stuck run, or one that ended without a record; else return false."""
+        """Resume a run that is paused, stuck or has no recorded end; else return false."""
         return self._engine.store.resume(self.id)
 
     def cancel(self) -> None:

@@ -78,7 +78,7 @@ def simulate(
             need none.
         clients: the number of clients, from the beginning to the end.
         arrivals: instead of `clients`, how clients arrive, each for one run. A number is the mean
-            rate per second, at random times. A function, such as a spike, returns the rate at a
+            rate per second, at random times. A function, as for a spike, returns the rate at a
             time in seconds, and is called once for each 64th of a second. A list has the times.
         seconds: the length in virtual time; events at the very end do not happen.
         schedule: the seconds of the waits, by default those of the program; a `Timing` that can

@@ -1,4 +1,4 @@
-"""The state that clients of `at(rung).retry(effect)` share.
+"""The settings that clients of `at(rung).retry(effect)` share, and the log of a run.
 
 These clients skip the trampoline. They wait as `ixbackoff._meaning.retrying` says, like every retry
 of this package. tests/fleet/test_tries.py compares their events with those of the program's stream.

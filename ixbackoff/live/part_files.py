@@ -92,6 +92,9 @@ class PartFile:
         """Begin anew, with bytes from `origin`, which is `None` if the part must not stay."""
         if self.size:
             self.cut(0)
+        self._write_note(origin)
+
+    def _write_note(self, origin: PartOrigin | None) -> None:
         self.origin = origin
         with system.naming(self.path):
             system.unlink(self.note)
@@ -128,10 +131,11 @@ class PartFile:
                 system.unlink(self.part)
             try:
                 self.size = self._open()
-            except BaseException:
-                self._file = former  # for the next attempt to separate
-                raise
+            finally:
+                if self._file is None:  # another download has the name: a later call tries again
+                    self._file = former
             self.cut(0)
+            self._write_note(self.origin)  # another download may have left one of its own
             try:
                 os.lseek(descriptor, 0, os.SEEK_SET)
                 system.copy_rest(descriptor, self.descriptor, lambda: None)

@@ -156,7 +156,7 @@ def trusted() -> ssl.SSLContext:
 def certificates(*_places: str | None) -> ssl.SSLContext:
     # Reading the certificates takes longer than a small download, so all clients share a context.
     context = httpx2.create_ssl_context()
-    # By default Python ignores that TLS's `close_notify` is missing at the end of a cut connection.
+    # Early Python 3.11 ignores a missing `close_notify` of TLS at the end of a cut connection.
     # A response without a length ends with its connection, so an attacker could shorten its body.
     context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
     return context

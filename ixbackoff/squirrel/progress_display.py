@@ -69,8 +69,8 @@ class Display:
     def progress(self, download: Download, done: int, total: int | None) -> None:
         """Show the progress of a download, as a bar if it takes long."""
         with self._safely():
-            before = self._sizes.get(download.url, done)
-            self._arrived += max(0, done - before)  # `done` may include bytes of an earlier try
+            before = self._sizes.get(download.url, done)  # an earlier try may have brought some
+            self._arrived += max(0, done - before)
             self._sizes[download.url] = done
             self._show_overall()
             if self._screen is None:

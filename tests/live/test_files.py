@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -18,8 +19,9 @@ from typing import Any
 import pytest
 
 from ixbackoff import N3, Download, Exponential, NotReady, at, is_transient
+from ixbackoff._running.boot_clock import boot_id
 from ixbackoff.live import file_primitives, live
-from ixbackoff.live.part_files import OPEN, PartFile
+from ixbackoff.live.part_files import OPEN, PartFile, PartOrigin
 from ixbackoff.testing.web import Origin, Slow, Truncated
 
 from ..support.ways.live import SYNC, Way, each_way
@@ -300,3 +302,15 @@ def test_a_path_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         part.write(ACORN)
         part.commit()
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_part_whose_name_another_download_had_has_its_own_note(tmp_path: Path) -> None:
+    own, other = (PartOrigin("hash", validator, None) for validator in ('"v1"', '"v2"'))
+    with PartFile(str(tmp_path / "a")) as part:
+        part.begin(own)
+        part.write(ACORN)
+        os.rename(part.part, tmp_path / "elsewhere")
+        Path(part.note).write_text(json.dumps([*other, boot_id()]))
+        part.separate()
+    assert Path(part.part).read_bytes() == ACORN
+    assert json.loads(Path(part.note).read_text()) == [*own, boot_id()]

@@ -1,4 +1,4 @@
-"""The scope of a search: its world, its programs and its surprises."""
+"""What a search allows: its world, its programs, and the surprises of each command."""
 
 from __future__ import annotations
 
