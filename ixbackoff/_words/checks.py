@@ -30,7 +30,7 @@ def finite(number: object) -> float:
 
 
 def in_seconds(length: float | timedelta | None) -> float | None:
-    """Return a length in seconds, `None` for `None`; nan if it is no number and no timedelta."""
+    """Return a length in seconds, `None` for `None`, and nan for what has no length."""
     if length is None or isinstance(length, int | float):
         return length
     datetime = sys.modules.get("datetime")  # a caller with a timedelta has imported it

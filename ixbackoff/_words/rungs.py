@@ -69,7 +69,7 @@ class Nat(metaclass=RungType):
 
 
 class _Exact:
-    """What a rung has and `Nat` lacks, so that a `type[Nat]`, which could be any, is no `Rung`."""
+    """What a rung has and `Nat` lacks: a `type[Nat]`, which could be any rung, is not a `Rung`."""
 
     __slots__ = ()
 

@@ -134,9 +134,9 @@ class PartFile:
             finally:
                 if self._file is None:  # another download has the name: a later call tries again
                     self._file = former
-            self.cut(0)
-            self._write_note(self.origin)  # another download may have left one of its own
             try:
+                self.cut(0)
+                self._write_note(self.origin)  # another download may have left one of its own
                 os.lseek(descriptor, 0, os.SEEK_SET)
                 system.copy_rest(descriptor, self.descriptor, lambda: None)
             finally:

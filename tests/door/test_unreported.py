@@ -24,6 +24,8 @@ WRONG = [
         "not-an-attempt",
         8,
     ),
+    ("@attempt\ndef f():\n    call(print, 1)\n    return 2", "not-an-attempt", 5),
+    ("@attempt\ndef f():\n    do(Delay(1))\n    return 2", "not-an-attempt", 5),
     ("@backoff(N3)\ndef f():\n    yield 1", "wrong-arguments", 4),
     ("@backoff(N3)\nasync def f():\n    yield 1", "wrong-arguments", 4),
     ("@backoff(N3)\nclass F:\n    pass", "wrong-arguments", 4),
@@ -70,7 +72,7 @@ RIGHT = [
     "@backoff(N3, until=r)\ndef f() -> str: ...",
     "def r(a: str) -> bool: ...\n@backoff(N3, on=r)\ndef f() -> int: ...",
 ]
-HEAD = "from ixbackoff import N3, Attempt, Command, Delay, Now, attempt, backoff\n\n"
+HEAD = "from ixbackoff import N3, Attempt, Command, Delay, Now, attempt, backoff, call, do\n\n"
 
 
 @pytest.mark.parametrize(("text", "code", "line"), WRONG)
@@ -157,3 +159,10 @@ def test_the_status_of_a_checker_that_reports_errors_and_passes_stays(
     printed = b"program.py:1: error: It is wrong  [some-code]\n"
     monkeypatch.setattr(check_command, "output", lambda words: (printed, 0))
     assert check_command.main(["program.py"]) == 0
+
+
+def test_both_mistakes_of_an_attempt_are_found(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(HEAD + "@attempt\ndef f():\n    Delay(1)\n    yield Now()\n    Now()\n")
+    found = [(one.error.line, one.explanation.sentence[:9]) for one in unchecked(Source(file))]
+    assert found == [(5, "This line"), (6, "A `yield`"), (7, "This line")]

@@ -217,6 +217,6 @@ class CodeBase:
                 gc.enable()
 
     def find(self, name: str) -> Module | None:
-        """Find a module by its full name, or by a unique end such as `b.c` if `b` is no library."""
+        """Find a module by its name, or by a unique end such as `b.c` unless `b` is a library."""
         library = name.partition(".")[0] in self.libraries
         return self.modules.get(name) or (None if library else self.ends.get(name))

@@ -229,8 +229,9 @@ class Loops:
             return most
         if not again or not all(leaves(one, loop, set()) for one in tries):
             return most
-        limits = [[most] for _ in again]
-        for handler, found in zip(again, limits, strict=True):
+        limits: list[float] = []
+        for handler in again:
+            found = [most]
             for index, guard in enumerate(handler.body):
                 match guard:
                     case ast.If(ast.Compare(left, [ast.Eq() | ast.GtE() | ast.Gt() as kind], [on])):
@@ -241,7 +242,8 @@ class Loops:
                             found.append(limit - start + 1 + isinstance(kind, ast.Gt))
                     case _:
                         pass
-        return max(min(found) for found in limits)
+            limits.append(min(found))
+        return max(limits)
 
     def length(self, node: ast.expr, at: Context) -> float | None:
         if isinstance(node, ast.Call) and name_of(node) == "range":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from ..reading.checker_output import Error
 from ..reading.issued_commands import declared
@@ -15,6 +15,7 @@ from .explanation import Explanation
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 YIELDS = (ast.Yield, ast.YieldFrom)
 BUILT_IN = {"str", "bytes", "bool", "int", "float", "list", "dict", "tuple", "set", "None"}
+MAKERS = {"Now", "Pick", "call", "call_async", "read", "read_async", "all_of", "first_of", "do"}
 NUMBERS = ("bool", "int", "float")  # each is accepted where a later one is expected
 
 
@@ -65,14 +66,16 @@ def own(node: ast.AST) -> Iterator[ast.AST]:
 def in_an_attempt(node: Function, source: Source) -> Found:
     if not decorated(node, "attempt", source):
         return []
-    bare: list[ast.expr | ast.stmt] = [one for one in own(node) if isinstance(one, ast.Yield)]
-    said = "A `yield` without `from` issues its command, and its value has no type."
-    if not bare:
-        bare = [one for one in own(node) if isinstance(one, ast.Expr) and dropped(one, source)]
-        said = "This line makes a command, but does not issue it."
     fix = "Write `yield from` before each command."
-    if bare:
-        return [(one, Explanation("not-an-attempt", said, fix)) for one in bare]
+    bare = "A `yield` without `from` issues its command, and its value has no type."
+    unissued = "This line makes a command, but does not issue it."
+    found: Found = []
+    for one in own(node):
+        said = bare if isinstance(one, ast.Yield) else unissued
+        if isinstance(one, ast.Yield) or is_a_lost_command(one, source):
+            found.append((one, Explanation("not-an-attempt", said, fix)))
+    if found:
+        return found
     for one in own(node):
         if isinstance(one, ast.YieldFrom | ast.Raise) or (
             isinstance(one, ast.Return) and one.value
@@ -82,10 +85,11 @@ def in_an_attempt(node: Function, source: Source) -> Found:
     return [(node, Explanation("not-an-attempt", said, fix))]
 
 
-def dropped(node: ast.Expr, source: Source) -> bool:
+def is_a_lost_command(node: ast.AST, source: Source) -> TypeGuard[ast.Expr]:
     """Return whether a statement is a call that makes a command or an attempt."""
-    made = node.value.func if isinstance(node.value, ast.Call) else None
-    return isinstance(made, ast.Name) and bool(declared(source, made.id))
+    made = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else 0
+    name = made.id if isinstance(made, ast.Name) else ""
+    return name in MAKERS & source.ours or bool(declared(source, name))
 
 
 def under_backoff(node: Function | ast.ClassDef, source: Source) -> Found:

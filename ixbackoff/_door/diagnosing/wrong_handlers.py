@@ -167,7 +167,6 @@ def around_or_as_in(parsed: Parsed) -> Explanation | None:
 
 
 def without_interpreter(parsed: Parsed) -> Explanation | None:
-    """Explain a run without an interpreter."""
     if parsed.kind == "option" and parsed.method in RUNS and parsed.got:
         first = parts(parsed.got, ",")[0]  # `got`: pyrefly lists the types of all arguments
         return None if split(first).name in INTERPRETERS or "=" in first else no_interpreter(first)
